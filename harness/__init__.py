@@ -1,0 +1,1 @@
+"""Builds tasks from scenarios, runs systems on them, and scores what they return."""

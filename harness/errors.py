@@ -1,0 +1,38 @@
+"""The harness's errors.
+
+HarnessError
+├── ScenarioError         a scenario folder that cannot be loaded or run
+├── CohortError           a cohort that does not fit its store
+├── TaskError             a tasks folder that cannot be built or read
+├── UnknownSystemError    an unknown or unusable system
+└── JobError              a job that cannot be run, resumed or graded
+"""
+
+
+class HarnessError(Exception):
+    """What happened, to what, and what to do next; the command line prints both and no traceback."""
+
+    def __init__(self, message: str, remedy: str) -> None:
+        super().__init__(message)
+        self.message = message
+        self.remedy = remedy
+
+
+class ScenarioError(HarnessError):
+    """A scenario folder cannot be loaded or run."""
+
+
+class CohortError(HarnessError):
+    """A cohort does not fit its store."""
+
+
+class TaskError(HarnessError):
+    """A tasks folder cannot be built or read."""
+
+
+class UnknownSystemError(HarnessError):
+    """A system is not in the systems file, or cannot be used here."""
+
+
+class JobError(HarnessError):
+    """A job cannot be run, resumed or graded."""

@@ -1,0 +1,1 @@
+"""Tables and pages drawn from scores."""

@@ -1,0 +1,1 @@
+"""Scores one trial, deterministically, with the standard library only."""

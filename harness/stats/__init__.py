@@ -1,0 +1,1 @@
+"""Aggregates many trials: means, baselines, intervals."""

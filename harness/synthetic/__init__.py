@@ -1,0 +1,1 @@
+"""The synthetic hospital: charts in MIMIC-IV's own file layout."""

@@ -1,0 +1,35 @@
+# Every check that CI runs is a recipe here, and CI calls these same recipes.
+
+# the quick checks: format, lint, types, import contracts
+check:
+    uv run ruff format --check .
+    uv run ruff check .
+    uv run mypy
+    uv run lint-imports
+
+# the default tests
+test *ARGS:
+    uv run pytest {{ARGS}}
+
+# all tests, the slow ones too
+test-all *ARGS:
+    uv run pytest -m "slow or not slow" {{ARGS}}
+
+# format and mend what can be mended
+fix:
+    uv run ruff check --fix .
+    uv run ruff format .
+
+# the main job
+demo *ARGS:
+    uv run harness demo {{ARGS}}
+
+# resolve anew and write the exact versions into pyproject.toml
+pin:
+    uv lock --upgrade
+    uv run --no-sync python .ci/pin.py
+    uv sync
+
+# a wheel and a source archive under dist/
+build:
+    uv build

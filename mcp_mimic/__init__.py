@@ -1,0 +1,1 @@
+"""The governed chart server: one patient, as of one moment, over MCP."""

@@ -1,0 +1,1 @@
+"""One patient as of one moment: the slice."""

@@ -1,0 +1,48 @@
+"""The chart server's errors.
+
+ChartServerError
+├── StoreError            a source or a store that cannot be imported, opened or compared
+├── GrantError            a grant that cannot be read or honoured
+├── SettingsError         a setting that cannot be used
+└── ToolError             a call that is refused or cannot be answered; it reaches the client
+"""
+
+
+class ChartServerError(Exception):
+    """What happened, to what, and what to do next; the command line prints both and no traceback.
+
+    `message` is one sentence, `remedy` the next step, `code` a stable word for programs.
+    """
+
+    code = "error"
+
+    def __init__(self, message: str, remedy: str, *, code: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.remedy = remedy
+        if code is not None:
+            self.code = code
+
+
+class StoreError(ChartServerError):
+    """A source or a store cannot be imported, opened or compared."""
+
+    code = "store"
+
+
+class GrantError(ChartServerError):
+    """A grant cannot be read or honoured."""
+
+    code = "grant"
+
+
+class SettingsError(ChartServerError):
+    """A setting cannot be used."""
+
+    code = "settings"
+
+
+class ToolError(ChartServerError):
+    """A tool call is refused or cannot be answered; code, sentence and remedy reach the client."""
+
+    code = "tool"

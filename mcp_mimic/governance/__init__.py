@@ -1,0 +1,1 @@
+"""Grant, limits and audit: pure decisions with reasons."""

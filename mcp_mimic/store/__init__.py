@@ -1,0 +1,1 @@
+"""MIMIC-IV files become one read-only store: tables, keys, availability, import, check."""
