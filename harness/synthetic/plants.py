@@ -1,0 +1,266 @@
+"""The plants of a scenario: timed events that realise each verdict in a synthetic chart.
+
+A scenario's `plants.toml` holds one `[[plant]]` for every variant of a case. Times are offsets from T,
+the scenario's index time: `-20h`, `+4h40m`, `+12m`, `-6d`, `+1d2h`, `+0h`. The generator writes an
+ordinary chart around T first, leaves out what `suppress` names, then lays the events over it.
+
+Anchors say where T lies: `icu` is the intime of the patient's first ICU stay; `unit` lies inside an ICU
+stay, away from both ends; `ward` lies inside an inpatient stay on a ward; `ed` lies in an emergency
+visit that becomes an admission, before the move to a unit.
+
+How many patients carry a plant follows from the scenario's mix: each verdict's share, and some to
+spare, is dealt out over the plants of that verdict in proportion to their `share` (1 by default).
+
+A plant may be carried by many patients. `jitter_minutes` moves an event (its `at`, `stored` and `ends`
+together) by up to so many minutes either way, `jitter_value` its value by up to so much, drawn anew for
+each patient and each row of a series; both default to 0. Keep them small enough that no threshold and
+no window's edge is crossed. T itself falls at a different hour in every chart.
+
+Without `suppress` the background is full: in an ICU hourly vitals and urine, a weight, labs four times
+a day, eMAR rows and infusions all day; on a ward labs each morning, and eMAR rows all day; in an ED one
+round of labs and a few eMAR rows. A suppression drops the background's rows of `source` with one of
+`items` (or a drug, medication, specimen or event name that matches the regular expression `names`,
+case-insensitive; with neither: every row) whose event time lies in [from, to]. Orders behind a
+suppressed administration stay unless they are suppressed by themselves. A chart copy of a lab follows
+its lab: suppressing the lab suppresses its copy, and a planted lab drawn in an ICU gets one.
+"""
+
+import re
+import tomllib
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+
+from harness.errors import ScenarioError
+
+_OFFSET = re.compile(r"([+-])((?:\d+d)?(?:\d+h)?(?:\d+m)?(?:\d+s)?)")
+_UNITS = {"d": "days", "h": "hours", "m": "minutes", "s": "seconds"}
+
+Verdict = Literal["yes", "no", "lack_of_data", "medical_ambiguity"]
+Source = Literal[
+    "hosp.labevents",
+    "hosp.microbiologyevents",
+    "hosp.emar",
+    "hosp.prescriptions",
+    "icu.chartevents",
+    "icu.outputevents",
+    "icu.inputevents",
+    "icu.ingredientevents",
+    "icu.procedureevents",
+]
+
+_SOURCE_KEYS: dict[str, tuple[frozenset[str], frozenset[str]]] = {
+    source: (frozenset(required.split()), frozenset(allowed.split()))
+    for source, required, allowed in (
+        ("hosp.labevents", "item", "value unit stored comment null_value specimen"),
+        ("hosp.microbiologyevents", "specimen", "test organism stored comment"),
+        ("hosp.emar", "name event", "route dose unit stored order"),
+        ("hosp.prescriptions", "name", "route dose unit ends"),
+        ("icu.chartevents", "item", "value text unit stored"),
+        ("icu.outputevents", "item value", "stored"),
+        ("icu.inputevents", "item", "value unit rate rate_unit ends stored status"),
+        ("icu.procedureevents", "item", "ends stored status"),
+    )
+}
+_TIMING_KEYS = frozenset({"source", "at", "every", "until", "jitter_minutes", "jitter_value"})
+
+
+def parse_offset(text: object) -> timedelta:
+    """`"-20h"`, `"+4h40m"`, `"-6d"` → the offset from T; ValueError for anything else."""
+    match = _OFFSET.fullmatch(text) if isinstance(text, str) else None
+    if match is None or not match[2]:
+        raise ValueError(f'{text!r} is not an offset such as "-20h", "+4h40m" or "-6d"')
+    parts = {_UNITS[unit]: int(number) for number, unit in re.findall(r"(\d+)([dhms])", match[2])}
+    offset = timedelta(**parts)
+    return -offset if match[1] == "-" else offset
+
+
+def _parse_period(text: object) -> timedelta:
+    period = parse_offset(f"+{text}" if isinstance(text, str) and text[:1].isdigit() else text)
+    if period <= timedelta(0):
+        raise ValueError(f"{text!r} is not a positive period")
+    return period
+
+
+def _parse_regex(text: object) -> object:
+    if isinstance(text, str):
+        try:
+            return re.compile(text, re.IGNORECASE)
+        except re.error as error:
+            raise ValueError(f"{text!r} is not a regular expression: {error}") from None
+    return text
+
+
+Offset = Annotated[timedelta, BeforeValidator(parse_offset)]
+Period = Annotated[timedelta, BeforeValidator(_parse_period)]
+Names = Annotated[re.Pattern[str], BeforeValidator(_parse_regex)]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+
+class Event(_Strict):
+    """One planted row, or a series of rows with `every` and `until` (included).
+
+    Which keys belong to which source is checked. `stored` is the storetime, `ends` the end or stop
+    time, both offsets from T. For a lab, rows with the same `specimen` share a specimen; for a culture,
+    `specimen` is its type. `value` is the amount of an infusion, `dose` that of an eMAR row.
+    """
+
+    source: Source
+    at: Offset
+    every: Period | None = None
+    until: Offset | None = None
+    jitter_minutes: int = Field(default=0, ge=0)
+    jitter_value: float = Field(default=0, ge=0)
+    item: int | None = None
+    value: float | None = None
+    text: str | None = None
+    unit: str | None = None
+    stored: Offset | None = None
+    ends: Offset | None = None
+    comment: str | None = None
+    null_value: bool = False
+    specimen: str | None = None
+    test: str | None = None
+    organism: str | None = None
+    name: str | None = None
+    event: str | None = None
+    route: str | None = None
+    dose: float | None = None
+    order: bool = True
+    rate: float | None = None
+    rate_unit: str | None = None
+    status: str | None = None
+
+    @model_validator(mode="after")
+    def _check_keys(self) -> "Event":
+        if self.source not in _SOURCE_KEYS:
+            raise ValueError(f"rows of {self.source} can be suppressed, not planted")
+        required, allowed = _SOURCE_KEYS[self.source]
+        if missing := sorted(required - self.model_fields_set):
+            raise ValueError(f"{self.source} needs {', '.join(missing)}")
+        if foreign := sorted(self.model_fields_set - _TIMING_KEYS - required - allowed):
+            raise ValueError(f"{self.source} has no {', '.join(foreign)}")
+        if (self.every is None) != (self.until is None):
+            raise ValueError("every and until go together")
+        if self.source == "hosp.labevents" and self.null_value == (self.value is not None):
+            raise ValueError("a lab has either a value or null_value = true")
+        return self
+
+    def offsets(self) -> Iterator[timedelta]:
+        """The offsets from T of all rows of the event."""
+        at = self.at
+        yield at
+        if self.every is not None and self.until is not None:
+            while (at := at + self.every) <= self.until:
+                yield at
+
+
+class Suppression(_Strict):
+    """Background rows that are not written for the patient, so that the plant decides."""
+
+    source: Source
+    items: tuple[int, ...] | None = None
+    names: Names | None = None
+    from_: Offset = Field(alias="from")
+    to: Offset
+
+    def drops(self, source: str, offset: timedelta, item: int | None, name: str | None) -> bool:
+        """Whether a background row of `source` at `offset` from T is left out."""
+        if source != self.source or not self.from_ <= offset <= self.to:
+            return False
+        if self.items is not None and item not in self.items:
+            return False
+        return self.names is None or (name is not None and self.names.search(name) is not None)
+
+
+class Profile(_Strict):
+    """What must be so about the patient; the rest is drawn."""
+
+    sex: Literal["F", "M"] | None = None
+    age: int | None = Field(default=None, ge=18, le=88)
+    weight_kg: float | None = Field(default=None, ge=30, le=250)
+
+
+class StayBounds(_Strict):
+    """Lower bounds of the first ICU stay's and the admission's length."""
+
+    icu_hours: float | None = Field(default=None, gt=0)
+    admission_days: float | None = Field(default=None, gt=0)
+
+
+class Presence(_Strict):
+    """Where the patient is: offsets from T of leaving, dying, reaching the ICU; a chart without eMAR."""
+
+    discharged: Offset | None = None
+    died: Offset | None = None
+    icu_from: Offset | None = None
+    ward_only: bool = False
+    emar: bool = True
+
+    @model_validator(mode="after")
+    def _check_consistency(self) -> "Presence":
+        if self.ward_only and self.icu_from is not None:
+            raise ValueError("ward_only and icu_from exclude each other")
+        if self.discharged is not None and self.died is not None:
+            raise ValueError("discharged and died exclude each other")
+        return self
+
+
+class Plant(_Strict):
+    """One variant of a case and the verdict that adjudication must give it."""
+
+    id: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
+    verdict: Verdict
+    anchor: Literal["icu", "unit", "ward", "ed"]
+    share: int = Field(default=1, ge=1)
+    profile: Profile = Profile()
+    stay: StayBounds = StayBounds()
+    presence: Presence = Presence()
+    suppress: tuple[Suppression, ...] = ()
+    event: tuple[Event, ...] = ()
+
+    @model_validator(mode="after")
+    def _check_anchor(self) -> "Plant":
+        if self.anchor in ("icu", "unit") and (self.presence.ward_only or self.presence.icu_from):
+            raise ValueError(f"anchor {self.anchor} excludes ward_only and icu_from")
+        return self
+
+    def drops(self, source: str, offset: timedelta, item: int | None = None, name: str | None = None) -> bool:
+        """Whether any suppression leaves out that background row."""
+        return any(rule.drops(source, offset, item, name) for rule in self.suppress)
+
+
+def read_plants(path: Path) -> tuple[Plant, ...]:
+    """The plants of a `plants.toml`; ScenarioError names file, plant and key."""
+    remedy = "compare the file with harness/synthetic/plants.py, which states every key"
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ScenarioError(f"{path} cannot be read: {error.strerror}", "add the file") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ScenarioError(f"{path} is not TOML: {error}", "correct the syntax at that place") from error
+    if foreign := sorted(set(content) - {"plant"}):
+        raise ScenarioError(f"{path} has an unknown key {foreign[0]}", remedy)
+    plants = tuple(_parse_plant(path, raw, remedy) for raw in content.get("plant", ()))
+    repeated = {plant.id for plant in plants if [other.id for other in plants].count(plant.id) > 1}
+    if not plants or repeated:
+        problem = f"has more than one plant {min(repeated)}" if repeated else "has no [[plant]]"
+        raise ScenarioError(f"{path} {problem}", "give every plant an id of its own")
+    return plants
+
+
+def _parse_plant(path: Path, raw: dict[str, Any], remedy: str) -> Plant:
+    try:
+        return Plant.model_validate(raw)
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(str(part) for part in first["loc"])
+        reason = first["msg"].removeprefix("Value error, ")
+        where = f"{path}, plant {raw.get('id', '?')!r}" + (f", {key}" if key else "")
+        raise ScenarioError(f"{where}: {reason}", remedy) from error
