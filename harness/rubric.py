@@ -1,0 +1,95 @@
+"""Rubric items of a scenario: of the process behind an answer, and of the policies it rests on.
+
+Checks of a `computed` item, decided from the audit and the citations alone:
+
+- `searched`: some call covered `source`, and of it at least one of `items` or `names`, where given;
+- `retrieved`: rows that satisfy the evidence requirement `requirement` were served;
+- `cited`: the requirement `requirement` is satisfied by what was cited.
+
+An item `judged` is left to a judge, who sees the report and the calls.
+"""
+
+from typing import Annotated, Literal, Self
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+
+from mcp_mimic.store.tables import TABLES
+
+
+class DataModel(BaseModel):
+    """What is read from a data file: unknown keys are errors, and what was read stays as it is."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+
+def _official(source: str) -> str:
+    if source not in TABLES:
+        raise ValueError(f"{source} is no official table; write it as schema.table, such as hosp.labevents")
+    return source
+
+
+Identifier = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
+Text = Annotated[str, Field(min_length=1)]
+Source = Annotated[str, AfterValidator(_official)]
+
+
+class Searched(DataModel):
+    """A call covered the source, and of it at least one of the items or names, where given."""
+
+    name: Literal["searched"]
+    source: Source
+    items: tuple[int, ...] | None = None
+    names: Text | None = None
+
+
+class Fulfilled(DataModel):
+    """A requirement was retrieved (served), or cited."""
+
+    name: Literal["retrieved", "cited"]
+    requirement: Identifier
+
+
+Check = Annotated[Searched | Fulfilled, Field(discriminator="name")]
+
+
+class RubricItem(DataModel):
+    """One item of rubrics.toml; a negative weight is a penalty taken when the behaviour occurs."""
+
+    id: Identifier
+    text: Text
+    weight: int = Field(ge=-5, le=5)
+    by: Literal["computed", "judged"]
+    check: Check | None = None
+
+    @model_validator(mode="after")
+    def _check_fits(self) -> Self:
+        if self.weight == 0:
+            raise ValueError(f"item {self.id}: a weight of 0 decides nothing")
+        if (self.by == "computed") != (self.check is not None):
+            raise ValueError(f"item {self.id}: a computed item names a check, a judged one none")
+        return self
+
+
+class PolicyItem(DataModel):
+    """One item of policy_rubrics.toml: a statement that the answer should rest on, and where it stands.
+
+    `document` is a policy of the scenario or the id of one of its references; `locator` the passage.
+    """
+
+    id: Identifier
+    text: Text
+    weight: int = Field(ge=1, le=5)
+    document: Text
+    locator: Text
+
+
+class Rubric(DataModel):
+    """rubrics.toml."""
+
+    item: tuple[RubricItem, ...] = Field(min_length=1)
+
+
+class PolicyRubric(DataModel):
+    """policy_rubrics.toml."""
+
+    item: tuple[PolicyItem, ...] = Field(min_length=1)
