@@ -1,0 +1,202 @@
+"""The audit of one session: append-only, hash-chained, on disk before the answer leaves.
+
+Lines are written as `contract.read_audit` verifies them. Neither values of the record nor free text
+reach the file: arguments that are not plain filters are written as their length and sha256.
+"""
+
+import contextlib
+import fcntl
+import hashlib
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from mcp_mimic.contract import (
+    AUDIT_VERSION,
+    AuditReading,
+    Coverage,
+    Grant,
+    canonical_json,
+    chain_hash,
+    read_audit,
+)
+from mcp_mimic.errors import SettingsError, ToolError
+from mcp_mimic.governance.redaction import audited_arguments, audited_tool
+
+AUDIT_FILE = "audit.jsonl"
+
+
+class AuditLog:
+    """One session's audit; without a folder the chain runs, but nothing is kept.
+
+    Not locked by itself: the session calls it under its own lock, so that the order of the sequence
+    numbers is the order of the lines.
+    """
+
+    def __init__(self, folder: Path | None, grant: Grant, server_version: str) -> None:
+        self.calls = 0
+        self.chars = 0
+        self.sealed = False
+        self._hash = ""
+        self._fd: int | None = None
+        self._closed = False
+        header = {
+            "v": AUDIT_VERSION,
+            "grant": grant.grant,
+            "task": grant.task,
+            "store": grant.store,
+            "server": server_version,
+            "started": _now(),
+        }
+        if folder is None:
+            self._append(header, first=True)
+            return
+        self._fd = _open_locked(folder / AUDIT_FILE)
+        try:
+            reading = self._recover(folder, header)
+            if reading is None:
+                self._append(header, first=True)
+            else:
+                self._continue(reading)
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def next_call(self) -> int:
+        """The sequence number of the next call that is written."""
+        return self.calls + 1
+
+    def call(
+        self,
+        *,
+        tool: str,
+        args: Mapping[str, Any],
+        outcome: str,
+        rule: str | None,
+        coverage: Coverage | None,
+        eids: Sequence[str],
+        chars: int,
+        ms: int,
+    ) -> int:
+        """Write one call's line and return its sequence number; ToolError if it cannot be written."""
+        line = {
+            "seq": self.next_call,
+            "t": _now(),
+            "tool": audited_tool(tool),
+            "args": audited_arguments(args),
+            "outcome": outcome,
+            "rule": rule,
+            "coverage": None if coverage is None else coverage.to_json(),
+            "eids": list(eids),
+            "chars": chars,
+            "ms": ms,
+        }
+        self._append(line)
+        self.calls += 1
+        self.chars += chars
+        return self.calls
+
+    def seal(self, *, unlogged: int = 0) -> dict[str, Any]:
+        """Close the chain: no line can follow. Sealing twice gives the same seal's numbers."""
+        if not self.sealed:
+            self._append({"sealed": True, "calls": self.calls, "t": _now(), "unlogged": unlogged})
+            self.sealed = True
+            self.close()
+        return {"calls": self.calls, "hash": self._hash}
+
+    def close(self) -> None:
+        """Let the file go, sealed or not."""
+        if self._fd is not None:
+            os.close(self._fd)
+            self._fd = None
+        self._closed = True
+
+    def _append(self, line: Mapping[str, Any], *, first: bool = False) -> None:
+        if self.sealed or self._closed:
+            raise ToolError(
+                "the audit of this session is closed", "no further call is possible", code="sealed"
+            )
+        body = dict(line) if first else {**line, "prev": self._hash}
+        digest = chain_hash("" if first else self._hash, body)
+        if self._fd is not None:
+            _write_line(self._fd, canonical_json({**body, "hash": digest}))
+        self._hash = digest
+
+    def _recover(self, folder: Path, header: Mapping[str, Any]) -> AuditReading | None:
+        """The audit that an earlier server of the same grant left, or None if the file is new."""
+        data = _read_all(self._fd)
+        whole, torn = _split_torn(data)
+        if torn and self._fd is not None:
+            (folder / f"audit.torn.{hashlib.sha256(torn).hexdigest()[:12]}").write_bytes(torn)
+            os.ftruncate(self._fd, len(whole))
+        if not whole:
+            return None
+        reading = read_audit(whole.decode("utf-8", "replace").splitlines())
+        remedy = "name an empty folder with --audit; keep this one as it is"
+        if reading.problem is not None or reading.header is None:
+            raise SettingsError(f"the audit in {folder} does not hold: {reading.problem}", remedy)
+        if reading.sealed:
+            raise SettingsError(f"the audit in {folder} is sealed", remedy)
+        if any(reading.header.get(key) != header[key] for key in ("grant", "task", "store")):
+            raise SettingsError(f"the audit in {folder} belongs to another grant", remedy)
+        return reading
+
+    def _continue(self, reading: AuditReading) -> None:
+        self.calls = len(reading.calls)
+        self.chars = sum(int(line.get("chars", 0)) for line in reading.calls)
+        last = reading.calls[-1] if reading.calls else reading.header
+        self._hash = str((last or {})["hash"])
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def _open_locked(path: Path) -> int:
+    flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+    remedy = "name a folder that this user may write with --audit"
+    try:
+        fd = os.open(path, flags, 0o600)
+    except OSError as error:
+        raise SettingsError(f"the audit {path} cannot be written: {error.strerror}", remedy) from error
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        os.close(fd)
+        raise SettingsError(
+            f"another live server writes {path}", "give each server its own --audit"
+        ) from error
+    return fd
+
+
+def _write_line(fd: int, text: str) -> None:
+    data = memoryview(text.encode() + b"\n")
+    size = os.fstat(fd).st_size
+    try:
+        while data:
+            data = data[os.write(fd, data) :]
+        os.fsync(fd)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            os.ftruncate(fd, size)
+        raise ToolError(
+            "the call cannot be audited, so it is not answered",
+            "tell the operator that the audit cannot be written; nothing else helps",
+            code="audit_unavailable",
+        ) from error
+
+
+def _read_all(fd: int | None) -> bytes:
+    if fd is None:
+        return b""
+    chunks: Iterable[bytes] = iter(lambda: os.read(fd, 1 << 20), b"")
+    return b"".join(chunks)
+
+
+def _split_torn(data: bytes) -> tuple[bytes, bytes]:
+    """The whole lines, and the rest that a killed server left behind the last of them."""
+    end = data.rfind(b"\n") + 1
+    return data[:end], data[end:]

@@ -1,0 +1,59 @@
+"""Where a grant comes from: a file (the sidecar) or flags (a person at the MCP inspector)."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+from mcp_mimic.contract import ContractError, Grant
+from mcp_mimic.errors import GrantError
+
+_MAX_GRANT_BYTES = 65_536
+
+
+def read_grant(path: Path) -> Grant:
+    """The grant that a JSON file holds; GrantError says what is wrong with it."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise GrantError(
+            f"grant {path} cannot be read: {error.strerror}", "name a readable grant file with --grant"
+        ) from error
+    if len(data) > _MAX_GRANT_BYTES:
+        raise GrantError(
+            f"grant {path} is larger than 64 KB", "a grant is a small JSON object; name that file"
+        )
+    try:
+        return Grant.from_json(json.loads(data))
+    except ContractError as error:
+        raise GrantError(f"{path}: {error}", "mend that key in the grant file") from error
+    except (ValueError, RecursionError) as error:
+        raise GrantError(f"{path}: not a JSON object", "write the grant as one JSON object") from error
+
+
+def grant_from_flags(subject_id: int, as_of: str, sealed_hadm_id: int | None = None) -> Grant:
+    """A grant for one person's own session, with the default limits and every tool but `query_chart`."""
+    try:
+        return Grant.from_json(
+            {
+                "grant": "flags",
+                "task": "interactive",
+                "subject_id": subject_id,
+                "as_of": as_of,
+                "sealed_hadm_id": sealed_hadm_id,
+            }
+        )
+    except ContractError as error:
+        raise GrantError(
+            str(error).replace("grant: as_of", "--as-of"), "give a time such as --as-of 2180-07-23T14:00:00"
+        ) from error
+
+
+def bind_to_store(grant: Grant, fingerprint: str) -> Grant:
+    """The grant bound to the store it is used with; a grant for another store is refused."""
+    if grant.store and grant.store != fingerprint:
+        raise GrantError(
+            f"grant {grant.grant} was made for another store ({grant.store[:12]}… is not {fingerprint[:12]}…)",
+            "serve the store that the tasks were built from, or build the tasks again",
+            code="store_mismatch",
+        )
+    return replace(grant, store=fingerprint)

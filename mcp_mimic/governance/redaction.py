@@ -1,0 +1,63 @@
+"""What the audit may hold of a call: plain filters as they are, all free text as length and sha256."""
+
+import hashlib
+import json
+import math
+import re
+from collections.abc import Mapping
+from typing import Any
+
+_PLAIN_ARGUMENTS = frozenset(
+    {"start", "end", "order", "limit", "kind", "record", "source", "items", "names", "specimen"}
+)
+_PLAIN_TEXT = re.compile(r"[ -~]{0,80}")
+_NAME = re.compile(r"[a-z_]{1,64}")
+_MAX_LIST, _MAX_ARGUMENTS = 64, 32
+_MAX_WHOLE = 2**53
+
+
+def audited_tool(name: str) -> str:
+    """A tool's name, or a digest of what was called instead of one."""
+    return name if _NAME.fullmatch(name) else f"unknown:{_digest(name)['sha256'][:12]}"
+
+
+def audited_arguments(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments as the audit keeps them: plain filters as they are, anything else as length and sha256."""
+    kept: dict[str, Any] = {}
+    for name, value in list(arguments.items())[:_MAX_ARGUMENTS]:
+        plain = name in _PLAIN_ARGUMENTS
+        key = name if _NAME.fullmatch(name) else f"unknown:{_digest(name)['sha256'][:12]}"
+        kept[key] = _plain(value) if plain else _digest_unless_scalar(value)
+    return kept
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, str):
+        return value if _PLAIN_TEXT.fullmatch(value) else _digest(value)
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value] if len(value) <= _MAX_LIST else _digest(value)
+    return _digest_unless_scalar(value)
+
+
+def _digest_unless_scalar(value: Any) -> Any:
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, int) and abs(value) <= _MAX_WHOLE:
+        return value
+    if isinstance(value, float) and math.isfinite(value):
+        return value
+    return _digest(value)
+
+
+def _digest(value: Any) -> dict[str, Any]:
+    text = value if isinstance(value, str) else _as_text(value)
+    data = text.encode("utf-8", "surrogatepass")
+    return {"length": len(text), "sha256": hashlib.sha256(data).hexdigest()}
+
+
+def _as_text(value: Any) -> str:
+    """A stable text of any JSON value; one that Python will not print counts as its type alone."""
+    try:
+        return json.dumps(value, sort_keys=True, default=repr)
+    except (ValueError, RecursionError, TypeError):
+        return type(value).__name__
