@@ -1,0 +1,99 @@
+"""Reading a chart through the tools: which tool serves which official table, and pages to the end."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from fastmcp import Client
+
+
+@dataclass(frozen=True)
+class Route:
+    """The tool that serves an official table, the arguments that select the table, and its filters."""
+
+    tool: str
+    arguments: Mapping[str, str] = field(default_factory=dict)
+    items: str | None = None
+    names: str | None = None
+
+
+ROUTES: dict[str, Route] = {
+    "hosp.admissions": Route("list_encounters", {"kind": "admissions"}),
+    "hosp.transfers": Route("list_encounters", {"kind": "transfers"}),
+    "hosp.services": Route("list_encounters", {"kind": "services"}),
+    "icu.icustays": Route("list_encounters", {"kind": "icu_stays"}),
+    "hosp.labevents": Route("get_labs", items="items"),
+    "icu.chartevents": Route("get_observations", {"record": "charted"}, items="items"),
+    "icu.datetimeevents": Route("get_observations", {"record": "dates"}, items="items"),
+    "hosp.omr": Route("get_observations", {"record": "outpatient"}, names="items"),
+    "hosp.emar": Route("get_medications", {"record": "administrations"}, names="names"),
+    "icu.inputevents": Route("get_medications", {"record": "infusions"}, items="items", names="names"),
+    "hosp.prescriptions": Route("get_medications", {"record": "orders"}, names="names"),
+    "hosp.pharmacy": Route("get_medications", {"record": "dispensing"}, names="names"),
+    "icu.outputevents": Route("get_intake_output", {"record": "output"}, items="items"),
+    "icu.ingredientevents": Route("get_intake_output", {"record": "ingredients"}, items="items"),
+    "icu.procedureevents": Route("get_procedures", {"record": "bedside"}, items="items"),
+    "hosp.procedures_icd": Route("get_procedures", {"record": "coded"}),
+    "hosp.hcpcsevents": Route("get_procedures", {"record": "billed"}),
+    "hosp.microbiologyevents": Route("get_microbiology", names="specimen"),
+}
+"""Official table → the call that reads it."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One search, read over one or more pages: the call ids in order, the row ids, and whether to the end."""
+
+    source: str
+    calls: tuple[str, ...]
+    eids: tuple[str, ...]
+    complete: bool
+
+    @property
+    def last_call(self) -> str:
+        """The call that served the last page: it is the one that says `complete`."""
+        return self.calls[-1]
+
+
+class ChartReadError(Exception):
+    """A tool refused or failed a call that an instrument relies on."""
+
+
+async def read_source(
+    client: Client[Any],
+    source: str,
+    *,
+    items: Sequence[int] | None = None,
+    names: Sequence[str] | None = None,
+    start: str | None = None,
+    end: str | None = None,
+    limit: int | None = None,
+    max_pages: int | None = None,
+) -> Reading:
+    """Search one official table and follow its cursor to the end, or for `max_pages` pages."""
+    route = ROUTES[source]
+    arguments: dict[str, Any] = {**route.arguments, "start": start, "end": end, "limit": limit}
+    if items is not None and route.items:
+        arguments[route.items] = list(items)
+    if names is not None and route.names:
+        arguments[route.names] = list(names)
+    arguments = {name: value for name, value in arguments.items() if value is not None}
+    calls: list[str] = []
+    eids: list[str] = []
+    cursor: str | None = None
+    while True:
+        page = await _call(client, route.tool, arguments | ({"cursor": cursor} if cursor else {}))
+        calls.append(page["call"])
+        eids.extend(row["eid"] for row in page["rows"])
+        cursor = page["next_cursor"]
+        if not cursor or len(calls) == max_pages:
+            return Reading(source, tuple(calls), tuple(dict.fromkeys(eids)), bool(page["complete"]))
+
+
+async def _call(client: Client[Any], tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    result = await client.call_tool_mcp(tool, arguments)
+    if result.is_error:
+        told = " ".join(block.text for block in result.content if block.type == "text")
+        raise ChartReadError(f"{tool}: {told}")
+    page: dict[str, Any] = result.structured_content
+    return page

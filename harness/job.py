@@ -1,0 +1,160 @@
+"""A job folder: what makes a resume valid, which trials are whole, and one run at a time."""
+
+import fcntl
+import json
+import os
+import shutil
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from harness.errors import JobError
+from harness.systems import System
+from harness.taskset import TaskSet
+
+PARTIAL_SUFFIX = ".partial"
+_NEW_NAME = "give the run a new --job-name"
+
+
+class JobPlan(BaseModel):
+    """What a job's trials answer and who answers: the part of config.json that is the harness's own."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    store: str
+    classification: str
+    release: str
+    tasks: dict[str, str] = Field(description="task id → digest of what its agent can see")
+    systems: dict[str, System]
+
+
+@dataclass(frozen=True)
+class Job:
+    """One job folder, laid out as Harbor lays out its own."""
+
+    path: Path
+
+    @property
+    def name(self) -> str:
+        """The job's name."""
+        return self.path.name
+
+    def trial(self, task_id: str, tag: str) -> Path:
+        """Where the trial of one task by one system is, once it is whole."""
+        return self.path / f"{task_id}__{tag}"
+
+    def partial(self, task_id: str, tag: str) -> Path:
+        """Where that trial is written until it is whole: hidden, and one a process."""
+        return self.path / f".{task_id}__{tag}.{os.getpid()}{PARTIAL_SUFFIX}"
+
+    def is_done(self, task_id: str, tag: str) -> bool:
+        """Whether the trial is whole."""
+        return (self.trial(task_id, tag) / "result.json").is_file()
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Hold the job for this process and clear what an interrupted run left; JobError if it is held."""
+        self.path.mkdir(parents=True, exist_ok=True)
+        with (self.path / ".lock").open("a+") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:
+                raise JobError(
+                    f"job {self.name} is being run by another process", f"wait for it, or {_NEW_NAME}"
+                ) from error
+            for left in self.path.glob(f".*{PARTIAL_SUFFIX}"):
+                shutil.rmtree(left)
+            yield
+
+    def agree(
+        self, tasks: TaskSet, chosen: Sequence[str], systems: Sequence[System], concurrency: int
+    ) -> JobPlan:
+        """Record what this run adds to the job; JobError if the job was begun with anything else."""
+        manifest = tasks.manifest
+        plan = JobPlan(
+            store=manifest.store,
+            classification=manifest.classification,
+            release=manifest.release,
+            tasks={task_id: manifest.tasks[task_id].agent_digest for task_id in chosen},
+            systems={system.tag: system for system in systems},
+        )
+        begun = self._begun()
+        if begun is not None:
+            self._require_same(begun, plan, tasks)
+            plan = begun.model_copy(
+                update={"tasks": begun.tasks | plan.tasks, "systems": begun.systems | plan.systems}
+            )
+        config = _harbor_config(self.path, tasks.path, plan, concurrency)
+        _write_json(self.path / "config.json", config | {"clinicare": plan.model_dump(mode="json")})
+        return plan
+
+    def summarise(self, started: datetime) -> None:
+        """Write result.json over all whole trials, in Harbor's form."""
+        from harbor.models.job.result import JobResult, JobStats  # type: ignore[import-untyped]
+        from harbor.models.trial.result import TrialResult  # type: ignore[import-untyped]
+
+        files = sorted(self.path.glob("[!.]*__*/result.json"))
+        results = [TrialResult.model_validate_json(file.read_bytes()) for file in files]
+        stats = JobStats.from_trial_results(results, n_total_trials=len(results))
+        finished = datetime.now(UTC)
+        summary = JobResult(
+            id=uuid.uuid5(uuid.NAMESPACE_URL, self.name),
+            started_at=started,
+            updated_at=finished,
+            finished_at=finished,
+            n_total_trials=len(results),
+            stats=stats,
+        )
+        _write_text(self.path / "result.json", summary.model_dump_json(indent=2, exclude={"trial_results"}))
+
+    def _begun(self) -> JobPlan | None:
+        file = self.path / "config.json"
+        if not file.exists():
+            return None
+        try:
+            return JobPlan.model_validate(json.loads(file.read_bytes())["clinicare"])
+        except (OSError, ValueError, KeyError, TypeError, ValidationError) as error:
+            raise JobError(f"{file} is not the configuration of a job of this harness", _NEW_NAME) from error
+
+    def _require_same(self, begun: JobPlan, plan: JobPlan, tasks: TaskSet) -> None:
+        if begun.store != plan.store:
+            raise JobError(f"job {self.name} was begun on tasks of another store", _NEW_NAME)
+        for task_id, digest in begun.tasks.items():
+            entry = tasks.manifest.tasks.get(task_id)
+            if entry is None or entry.agent_digest != digest:
+                change = "is gone from the tasks folder" if entry is None else "has changed"
+                raise JobError(f"job {self.name}: task {task_id} {change} since the job was begun", _NEW_NAME)
+        for tag, system in plan.systems.items():
+            if begun.systems.get(tag, system) != system:
+                raise JobError(
+                    f"job {self.name}: system {tag} has changed since the job was begun", _NEW_NAME
+                )
+
+
+def _harbor_config(job: Path, tasks: Path, plan: JobPlan, concurrency: int) -> dict[str, Any]:
+    """The keys of Harbor's own job configuration, so that its viewer can open the job."""
+    return {
+        "schema_version": 1,
+        "job_name": job.name,
+        "jobs_dir": str(job.parent),
+        "n_concurrent_trials": concurrency,
+        "agents": [{"name": tag, "import_path": system.agent} for tag, system in plan.systems.items()],
+        "datasets": [{"path": str(tasks)}],
+    }
+
+
+def _write_json(path: Path, value: Mapping[str, Any]) -> None:
+    _write_text(path, json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def _write_text(path: Path, text: str) -> None:
+    """Write whole or not at all."""
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    draft.write_text(text + "\n", encoding="utf-8")
+    draft.replace(path)

@@ -1,0 +1,125 @@
+"""A folder of built tasks, as a run reads it: its manifest, and each task's files."""
+
+import json
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from harness.errors import TaskError
+from mcp_mimic.contract import ContractError, Grant
+
+_REBUILD = "build the tasks again with `harness build`"
+
+
+class TaskEntry(BaseModel):
+    """What the manifest says of one task: its scenario and the digests of its two halves."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    scenario: str
+    agent_digest: str
+    gold_digest: str
+
+
+class TasksManifest(BaseModel):
+    """tasks/manifest.json: the store that the tasks were built from, and the tasks by id."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    store: str
+    classification: str
+    release: str
+    tasks: Mapping[str, TaskEntry]
+
+
+@dataclass(frozen=True)
+class Task:
+    """One task directory."""
+
+    id: str
+    folder: Path
+    entry: TaskEntry
+
+    @property
+    def instruction(self) -> str:
+        """What the agent is told."""
+        return self._text("instruction.md")
+
+    @property
+    def gold_path(self) -> Path:
+        """The gold, for the verifier and for instruments."""
+        return self.folder / "tests" / "gold.json"
+
+    def gold(self) -> dict[str, Any]:
+        """The gold as data."""
+        gold: dict[str, Any] = self._json("tests/gold.json")
+        return gold
+
+    def grant(self) -> Grant:
+        """What the chart server may serve in this task."""
+        try:
+            return Grant.from_json(self._json("environment/grant.json"))
+        except ContractError as error:
+            raise TaskError(f"task {self.id}: {error}", _REBUILD) from error
+
+    def agent_seconds(self, default: float = 600.0) -> float:
+        """How long an agent may take, from task.toml."""
+        try:
+            config = tomllib.loads(self._text("task.toml"))
+        except tomllib.TOMLDecodeError as error:
+            raise TaskError(f"task {self.id}: task.toml is not TOML: {error}", _REBUILD) from error
+        return float(config.get("agent", {}).get("timeout_sec", default))
+
+    def _json(self, name: str) -> Any:
+        try:
+            return json.loads(self._text(name))
+        except ValueError as error:
+            raise TaskError(f"task {self.id}: {name} is not JSON", _REBUILD) from error
+
+    def _text(self, name: str) -> str:
+        try:
+            return (self.folder / name).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise TaskError(f"task {self.id}: {name} cannot be read: {error}", _REBUILD) from error
+
+
+@dataclass(frozen=True)
+class TaskSet:
+    """A tasks folder and its manifest."""
+
+    path: Path
+    manifest: TasksManifest
+
+    @classmethod
+    def open(cls, path: Path) -> "TaskSet":
+        """Read the folder's manifest; TaskError if it is not a whole tasks folder."""
+        file = path / "manifest.json"
+        try:
+            manifest = TasksManifest.model_validate_json(file.read_bytes())
+        except OSError as error:
+            raise TaskError(f"{path} is not a tasks folder: {file.name} cannot be read", _REBUILD) from error
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(str(part) for part in first["loc"])
+            raise TaskError(f"{file}: {where}: {first['msg']}", _REBUILD) from error
+        return cls(path, manifest)
+
+    def task(self, task_id: str) -> Task:
+        """One task by id; TaskError if the folder does not have it."""
+        if task_id not in self.manifest.tasks:
+            raise TaskError(
+                f"no task {task_id} in {self.path}", "list the folder, or build it again from the cohort"
+            )
+        return Task(task_id, self.path / task_id, self.manifest.tasks[task_id])
+
+    def require_store(self, fingerprint: str) -> None:
+        """TaskError unless the tasks were built from the store with this fingerprint."""
+        if self.manifest.store != fingerprint:
+            raise TaskError(
+                f"tasks in {self.path} were built from another store ({self.manifest.store[:12]}…, not {fingerprint[:12]}…)",
+                "name the store that they were built from with --store, or build the tasks again",
+            )
