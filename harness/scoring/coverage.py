@@ -1,0 +1,111 @@
+"""Whether searches together cover what a requirement wants searched.
+
+A required entry is a set of cells, one for each pair of required item and required string; each cell has the
+entry's window. A search covers a cell in its own window if neither its items nor its names shut the cell
+out; one restricted by both covers only their intersection. Windows are closed and the record's times whole
+seconds, so that windows join when no second lies between them.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from harness.scoring.gold import Entry
+
+_RESOLUTION = timedelta(seconds=1)
+_ORIGIN = datetime.min
+_END_OF_TIME = datetime.max - _RESOLUTION
+
+
+@dataclass(frozen=True)
+class Search:
+    """One answered call: what it covered, and whether its last row was served.
+
+    `items` and `names` None: no restriction. `start` and `end` None: open.
+    """
+
+    number: int
+    source: str
+    items: frozenset[int] | None
+    names: tuple[str, ...] | None
+    start: datetime | None
+    end: datetime | None
+    complete: bool
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What the search asked for, whatever the order and page."""
+        return (self.source, self.items, self.names and frozenset(self.names), self.start, self.end)
+
+
+Cell = tuple[int | None, str | None]
+
+
+def uncovered(entry: Entry, searches: Iterable[Search]) -> str | None:
+    """The first hole that the searches leave in the entry, in words; None if they cover all of it."""
+    candidates = [search for search in searches if search.source == entry.source]
+    for cell in _cells(entry):
+        hole = _first_hole(entry, [search for search in candidates if _admits(search, entry, cell)])
+        if hole is not None:
+            return f"{_named(entry, cell)} not covered from {_shown(hole[0])} to {_shown(hole[1])}"
+    return None
+
+
+def touches(entry: Entry, search: Search) -> bool:
+    """Whether the search covers some part of the entry."""
+    start, end = _bounds(entry.start, entry.end)
+    low, high = _bounds(search.start, search.end)
+    overlap = max(start, low) <= min(end, high)
+    return (
+        search.source == entry.source
+        and overlap
+        and any(_admits(search, entry, cell) for cell in _cells(entry))
+    )
+
+
+def _cells(entry: Entry) -> Iterator[Cell]:
+    for item in entry.items or (None,):
+        for name in entry.names or (None,):
+            yield item, name
+
+
+def _admits(search: Search, entry: Entry, cell: Cell) -> bool:
+    item, name = cell
+    by_item = search.items is None or entry.items == () or item in search.items
+    by_name = (
+        search.names is None
+        or entry.names == ()
+        or (name is not None and any(part in name for part in search.names))
+    )
+    return by_item and by_name
+
+
+def _first_hole(entry: Entry, searches: Iterable[Search]) -> tuple[datetime, datetime] | None:
+    """The first stretch of the entry's window that no search's window covers."""
+    need, end = _bounds(entry.start, entry.end)
+    for low, high in sorted(_bounds(search.start, search.end) for search in searches):
+        if low > need:
+            return need, min(end, low - _RESOLUTION)
+        if high >= need:
+            need = high + _RESOLUTION
+        if need > end:
+            return None
+    return need, end
+
+
+def _bounds(start: datetime | None, end: datetime | None) -> tuple[datetime, datetime]:
+    low = _ORIGIN if start is None else start
+    high = _END_OF_TIME if end is None else min(end, _END_OF_TIME)
+    return low, high
+
+
+def _named(entry: Entry, cell: Cell) -> str:
+    item, name = cell
+    parts = [entry.source, "" if item is None else f"item {item}", "" if name is None else repr(name)]
+    return " ".join(part for part in parts if part)
+
+
+def _shown(moment: datetime) -> str:
+    if moment in (_ORIGIN, _END_OF_TIME):
+        return "the beginning" if moment == _ORIGIN else "the end"
+    return moment.isoformat()

@@ -1,0 +1,105 @@
+"""Which requirements a trial's served and cited evidence satisfies, and which citations are relevant."""
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+
+from harness.scoring.coverage import Search, touches, uncovered
+from harness.scoring.gold import Gold, Requirement
+from harness.scoring.trail import Trail
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One requirement: whether its evidence was served, whether it was also cited, and what is missing."""
+
+    id: str
+    kind: str
+    retrieved: bool
+    satisfied: bool
+    why: str
+
+
+@dataclass(frozen=True)
+class CitationCounts:
+    """How many distinct citations there were, how many count, and of these, how many hold.
+
+    `resolvable`: the chart or the trial has such an id. `served`: an answered call served it. `relevant`:
+    served, and a row that a requirement names or a finished search of something that one wants searched.
+    """
+
+    cited: int
+    counted: int
+    resolvable: int
+    served: int
+    relevant: int
+
+    @property
+    def precision(self) -> float:
+        """Relevant among counted citations; 0 if there are none."""
+        return self.relevant / self.counted if self.counted else 0.0
+
+
+def weigh_requirements(gold: Gold, trail: Trail, counted: Iterable[str]) -> list[Finding]:
+    """Hold each requirement against what was served, and against what was both served and cited."""
+    cited = trail.served.intersection(counted)
+    return [_weigh(need, trail, cited) for need in gold.requirements]
+
+
+def count_citations(
+    gold: Gold, trail: Trail, citations: Collection[str], counted: Collection[str]
+) -> CitationCounts:
+    """Count the citations that hold."""
+    calls, rows = trail.call_ids, gold.relevant
+    relevant = [eid for eid in counted if eid in trail.served and (eid in rows or _finds(eid, gold, trail))]
+    return CitationCounts(
+        cited=len(citations),
+        counted=len(counted),
+        resolvable=sum(eid in gold.known or eid in calls for eid in counted),
+        served=sum(eid in trail.served for eid in counted),
+        relevant=len(relevant),
+    )
+
+
+def _finds(eid: str, gold: Gold, trail: Trail) -> bool:
+    search = trail.searches.get(eid)
+    if search is None or not search.complete:
+        return False
+    wanted = (entry for need in gold.requirements if need.kind != "rows" for entry in need.search)
+    return any(touches(entry, search) for entry in wanted)
+
+
+def _weigh(need: Requirement, trail: Trail, cited: Collection[str]) -> Finding:
+    missing = _missing(need, trail, trail.served)
+    lacking = _missing(need, trail, cited)
+    if lacking is None:
+        why = "satisfied"
+    elif missing is None:
+        why = f"retrieved, but not cited: {lacking}"
+    else:
+        why = f"not retrieved: {missing}"
+    return Finding(need.id, need.kind, missing is None, lacking is None, why)
+
+
+def _missing(need: Requirement, trail: Trail, held: Collection[str]) -> str | None:
+    """What keeps the ids in `held` from satisfying the requirement; None if nothing does."""
+    nearest = min((alternative.difference(held) for alternative in need.alternatives), key=len, default=None)
+    if nearest is not None and not nearest:
+        return None
+    if need.kind == "rows" or not need.search:
+        return f"no {', '.join(sorted(nearest or ()))}"
+    searches = [trail.searches[eid] for eid in sorted(held) if eid in trail.searches]
+    finished = [search for search in searches if search.complete]
+    hole = _first_hole(need, finished)
+    if hole is not None and len(finished) < len(searches):
+        return f"{hole} by a search read to the end"
+    return hole
+
+
+def _first_hole(need: Requirement, searches: Sequence[Search]) -> str | None:
+    """The first hole in the requirement's search: together for an absence, by the best one for a series."""
+    for entry in need.search:
+        hole = uncovered(entry, searches if need.kind == "absence" else ())
+        if hole is None or any(uncovered(entry, (search,)) is None for search in searches):
+            continue
+        return hole if need.kind == "absence" else f"{hole} by one search"
+    return None

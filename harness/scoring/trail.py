@@ -1,0 +1,89 @@
+"""What a trial's audit shows: which ids were served, and what was searched to the end."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from harness.scoring.coverage import Search
+from mcp_mimic.contract import read_audit
+
+
+@dataclass(frozen=True)
+class Trail:
+    """An audit as scoring uses it.
+
+    `sealed` says that the chain holds to its seal; `problem` why it does not. `searches` are the answered
+    calls with a coverage, by their id; one counts as complete if any call for the same was read to the end.
+    """
+
+    task: str | None
+    calls: tuple[Mapping[str, Any], ...]
+    sealed: bool
+    problem: str | None
+    served: frozenset[str]
+    searches: Mapping[str, Search]
+
+    @property
+    def call_ids(self) -> frozenset[str]:
+        """The ids of all calls, whatever their outcome."""
+        return frozenset(f"search:{number}" for number in range(1, len(self.calls) + 1))
+
+
+def read_trail(lines: Iterable[str]) -> Trail:
+    """Read an audit; a damaged one is unsealed and says why."""
+    try:
+        reading = read_audit(lines)
+    except (ValueError, TypeError, RecursionError) as error:
+        return Trail(None, (), False, f"a line cannot be verified ({error})", frozenset(), {})
+    answered = [call for call in reading.calls if call.get("outcome") == "ok"]
+    served = {f"search:{call['seq']}" for call in answered}
+    for call in answered:
+        eids = call.get("eids")
+        if isinstance(eids, list):
+            served.update(eid for eid in eids if isinstance(eid, str))
+    found = [search for call in answered if (search := _search(call)) is not None]
+    finished = {search.key for search in found if search.complete}
+    problem = reading.problem or (None if reading.sealed else "no seal")
+    return Trail(
+        task=_task(reading.header),
+        calls=reading.calls,
+        sealed=reading.sealed,
+        problem=problem,
+        served=frozenset(served),
+        searches={f"search:{s.number}": replace(s, complete=s.key in finished) for s in found},
+    )
+
+
+def _task(header: Mapping[str, Any] | None) -> str | None:
+    task = (header or {}).get("task")
+    return task if isinstance(task, str) else None
+
+
+def _search(call: Mapping[str, Any]) -> Search | None:
+    """The call's coverage; None if it has none or a damaged one, which supports nothing."""
+    coverage = call.get("coverage")
+    if not isinstance(coverage, dict):
+        return None
+    try:
+        items, names = coverage["items"], coverage["names"]
+        return Search(
+            number=call["seq"],
+            source=str(coverage["source"]),
+            items=None if items is None else frozenset(int(item) for item in items),
+            names=None if names is None else tuple(sorted(str(name).lower() for name in names)),
+            start=_moment(coverage["from"]),
+            end=_moment(coverage["to"]),
+            complete=coverage["complete"] is True,
+        )
+    except (KeyError, TypeError, ValueError):
+        return None
+
+
+def _moment(value: object) -> datetime | None:
+    if value is None:
+        return None
+    moment = datetime.fromisoformat(str(value))
+    if moment.tzinfo is not None:
+        raise ValueError("the record's times have no zone")
+    return moment
