@@ -1,0 +1,48 @@
+"""Content digests: what a table holds, whatever its file's format and the order of its rows.
+
+A row's digest is the md5 of its official columns in one unambiguous text; a table's digest is taken over
+the number of rows and the sums of both halves of the rows' digests, so that it needs no sort and no
+memory. This guards against accidents, not against forgers.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+
+import duckdb
+
+from mcp_mimic.store.tables import Column, Table
+
+_SEPARATOR, _NULL = "chr(31)", "chr(30)"
+
+
+def content_digest(connection: duckdb.DuckDBPyConnection, table: Table, relation: str) -> tuple[int, str]:
+    """Rows and content digest of `relation`, SQL that yields the official columns of `table`, typed."""
+    row = f", {_SEPARATOR}, ".join(f"coalesce({_text(column)}, {_NULL})" for column in table.columns)
+    found = connection.execute(
+        "SELECT count(*), sum((h & 18446744073709551615::UHUGEINT)::HUGEINT), sum((h >> 64)::HUGEINT) "
+        f"FROM (SELECT md5_number(concat({row})) AS h FROM {relation})"
+    ).fetchone()
+    rows, low, high = found if found is not None else (0, None, None)
+    return int(rows), _digest([table.qualified, *table.column_names, int(rows), str(low), str(high)])
+
+
+def fingerprint(digests: Mapping[str, tuple[int, str]]) -> str:
+    """One fingerprint over (rows, digest) of tables by name; an empty table counts as an absent one."""
+    return _digest([[name, digest] for name, (rows, digest) in sorted(digests.items()) if rows])
+
+
+def _digest(value: object) -> str:
+    return hashlib.sha256(json.dumps(value, separators=(",", ":")).encode()).hexdigest()
+
+
+def _text(column: Column) -> str:
+    match column.type:
+        case "VARCHAR":
+            return f'"{column.name}"'
+        case "TIMESTAMP":
+            return f'epoch_us("{column.name}")::VARCHAR'
+        case "DOUBLE":
+            return f"format('{{:.17g}}', \"{column.name}\")"
+        case _:
+            return f'"{column.name}"::VARCHAR'

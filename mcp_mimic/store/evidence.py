@@ -1,0 +1,66 @@
+"""Evidence ids of stored rows, and the order that rows are stored in.
+
+A table with an official key takes its ids from it, less the subject's number. The rows of every other
+table are numbered per subject in the order in which they became available, and by content order among
+rows of one moment (event time first, then every official column in official order, nulls first, text
+byte by byte). So the numbers are the same whatever the file's format and row order, and the numbers of
+the rows that are available at any moment run without gaps: they say nothing of the rows to come.
+"""
+
+from mcp_mimic.store.sql import names, quote_name
+from mcp_mimic.store.tables import Table
+
+
+def row_number(table: Table) -> str:
+    """SQL over alias `r` (with `available_at`) for what orders, and if no key does names, a subject's rows."""
+    if table.key is not None:
+        return _key_order(table)
+    order = f"r.available_at NULLS LAST, {content_order(table, 'r')}"
+    return f"row_number() OVER (PARTITION BY r.subject_id ORDER BY {order})"
+
+
+def evidence_id(table: Table) -> str:
+    """SQL over alias `r` (official columns, and the row number as `n`) for the evidence id, less its table."""
+    if table.kind is None:
+        return "NULL::VARCHAR"
+    if table.key is None:
+        return f"'{table.kind}:' || r.n"
+    return f"'{table.kind}:' || {_own_key(table)}"
+
+
+def stored_order(table: Table) -> str:
+    """ORDER BY over alias `r` that a table is stored in: subject, time, evidence id; dictionaries by content."""
+    if not table.has_subject:
+        return f"{names(table.column_names, 'r')}"
+    time = [f"r.{quote_name(table.time)} NULLS FIRST"] if table.time else []
+    rest = [content_order(table, "r")] if table.shares or table.kind is None else []
+    return ", ".join(["r.subject_id", *time, "r.n", *rest])
+
+
+def content_order(table: Table, alias: str) -> str:
+    """ORDER BY list of the content order of one subject's rows."""
+    others = [name for name in table.column_names if name not in ("subject_id", table.time)]
+    first = [table.time] if table.time else []
+    return ", ".join(f"{alias}.{quote_name(name)} NULLS FIRST" for name in [*first, *others])
+
+
+def _is_text_key(table: Table) -> bool:
+    return next(c for c in table.columns if c.name == table.key).type == "VARCHAR"
+
+
+def _own_key(table: Table) -> str:
+    column = f"r.{quote_name(table.key or '')}"
+    if not _is_text_key(table):
+        return column
+    return (
+        f"CASE WHEN starts_with({column}, r.subject_id || '-') "
+        f"THEN substr({column}, length(r.subject_id::VARCHAR) + 2) "
+        f"ELSE error('{table.key}|' || {column}) END"
+    )
+
+
+def _key_order(table: Table) -> str:
+    if not _is_text_key(table):
+        return f"r.{quote_name(table.key or '')}"
+    column = f"r.{quote_name(table.key or '')}"
+    return f"struct_pack(number := try_cast(split_part({column}, '-', -1) AS BIGINT), key := {column})"

@@ -1,0 +1,114 @@
+"""Reading one source file into typed rows."""
+
+import csv
+import gzip
+import io
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import duckdb
+
+from mcp_mimic.errors import StoreError
+from mcp_mimic.store.sources import SourceFile
+from mcp_mimic.store.sql import quote_name, quote_text
+from mcp_mimic.store.store import first_line
+from mcp_mimic.store.strict import Misfit, fits, misfit, typed_select
+
+_LINE = re.compile(r"CSV Error on Line: (\d+)")
+_LONG_LINE = 16_000_000
+
+
+def typed_rows(connection: duckdb.DuckDBPyConnection, source: SourceFile, columns: tuple[str, ...]) -> str:
+    """A SELECT of the official columns, typed, over the file; `columns` are the file's, in its order."""
+    if source.suffix == ".parquet":
+        return typed_select(source.table, _parquet_text(connection, source))
+    declared = ", ".join(f"{quote_text(name)}: 'VARCHAR'" for name in columns)
+    relation = (
+        f"read_csv({quote_text(str(source.path))}, auto_detect = false, header = true, delim = ',', "
+        f"quote = '\"', escape = '\"', nullstr = '', strict_mode = true, max_line_size = {_LONG_LINE}, "
+        f"columns = {{{declared}}})"
+    )
+    return typed_select(source.table, relation)
+
+
+@contextmanager
+def reading(source: SourceFile) -> Iterator[None]:
+    """Turn DuckDB's errors over `source` into one line that names file, line and column."""
+    try:
+        yield
+    except duckdb.OutOfMemoryException as error:
+        raise StoreError(
+            f"{source.label}: not enough memory or disk space ({first_line(error)})",
+            "Free some space beside the store, or allow more memory with --memory, and import again.",
+            code="work_failed",
+        ) from error
+    except duckdb.Error as error:
+        found = misfit(source.table, str(error))
+        if found is not None:
+            raise _misfit_error(source, found) from error
+        line = _LINE.search(str(error))
+        if line is None:
+            raise StoreError(
+                f"{source.path}: cannot be read ({first_line(error)})", "Compare it with the release's SHA256SUMS.txt."
+            ) from error
+        raise StoreError(
+            f"{source.path}: line {line[1]} is not a row of {source.table.qualified} ({_reason(str(error))})",
+            "The file was cut or edited: download it again, or mend that line.",
+            code="bad_row",
+        ) from error
+
+
+def _parquet_text(connection: duckdb.DuckDBPyConnection, source: SourceFile) -> str:
+    file = f"read_parquet({quote_text(str(source.path))})"
+    with reading(source):
+        types = {str(row[0]): str(row[1]) for row in connection.execute(f"DESCRIBE SELECT * FROM {file}").fetchall()}
+    official = {column.name: column.type for column in source.table.columns}
+    for name, type_ in types.items():
+        if official[name.lower()] == "VARCHAR" and type_ != "VARCHAR":
+            _require_empty(connection, source, file, name, type_)
+    columns = ", ".join(f"{quote_name(name)}::VARCHAR AS {quote_name(name.lower())}" for name in types)
+    return f"(SELECT {columns} FROM {file})"
+
+
+def _require_empty(
+    connection: duckdb.DuckDBPyConnection, source: SourceFile, file: str, name: str, type_: str
+) -> None:
+    """A text column may only be stored as another type when it holds nothing: leading zeros would be lost."""
+    with reading(source):
+        found = connection.execute(f"SELECT count({quote_name(name)}) FROM {file}").fetchone()
+    if found and found[0]:
+        raise StoreError(
+            f"{source.path}: column {name.lower()} is stored as {type_}, it must be text",
+            "Write the parquet file with that column as text: numbers have lost their leading zeros.",
+            code="bad_value",
+        )
+
+
+def _misfit_error(source: SourceFile, found: Misfit) -> StoreError:
+    line = None if source.suffix == ".parquet" else _line_of(source, found.column)
+    where = f"{source.path}: {f'line {line}, ' if line else ''}column {found.column}"
+    if found.value is None:
+        return StoreError(f"{where}: empty, every row needs one", "Mend the file, or download it again.", code="bad_value")
+    if found.column == source.table.key and found.meaning == "text":
+        what = "does not begin with the subject's number"
+    else:
+        what = f"is not {found.meaning}"
+    return StoreError(f"{where}: {found.value!r} {what}", "Mend the file, or download it again.", code="bad_value")
+
+
+def _line_of(source: SourceFile, column: str) -> int | None:
+    """The line on which the first misfit of `column` ends; None if only its range is wrong."""
+    opened = gzip.open(source.path, "rb") if source.suffix == ".csv.gz" else source.path.open("rb")
+    with opened as raw, io.TextIOWrapper(raw, encoding="utf-8-sig", errors="replace", newline="") as text:
+        rows = csv.reader(text)
+        position = [name.strip().lower() for name in next(rows)].index(column)
+        for row in rows:
+            if len(row) > position and not fits(source.table, column, row[position]):
+                return rows.line_num
+    return None
+
+
+def _reason(message: str) -> str:
+    lines = [line for line in message.splitlines()[1:] if line and not line.startswith("Original Line")]
+    return lines[0].rstrip(".") if lines else first_line(Exception(message))

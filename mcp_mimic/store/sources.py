@@ -1,0 +1,110 @@
+"""The official files of MIMIC-IV on disk: which file holds which table."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from mcp_mimic.errors import StoreError
+from mcp_mimic.store.tables import OPTIONAL_SCHEMAS, REQUIRED_SCHEMAS, TABLES, Table
+
+SUFFIXES = (".csv.gz", ".csv", ".parquet")
+SCHEMAS = (*REQUIRED_SCHEMAS, *OPTIONAL_SCHEMAS)
+
+_GLOB = frozenset("*?[")
+
+
+@dataclass(frozen=True)
+class SourceFile:
+    """The file that one table is read from."""
+
+    table: Table
+    path: Path
+
+    @property
+    def suffix(self) -> str:
+        """`.csv.gz`, `.csv` or `.parquet`."""
+        return next(suffix for suffix in SUFFIXES if self.path.name.endswith(suffix))
+
+    @property
+    def label(self) -> str:
+        """The file as errors and the manifest name it: `hosp/labevents.csv.gz`."""
+        return f"{self.table.schema}/{self.path.name}"
+
+
+def find_sources(folders: Sequence[Path]) -> dict[str, SourceFile]:
+    """Find one file a table in `folders`, each holding hosp/, icu/ … or being one of them.
+
+    Raises StoreError for a folder without any module, a table in two files, and a missing table of a
+    required module. Tables of optional modules may be missing.
+    """
+    found: dict[str, SourceFile] = {}
+    for folder in folders:
+        for directory in _module_folders(folder):
+            for source in _in_module(directory):
+                _add(found, source)
+    _require_all(found, folders)
+    return found
+
+
+def seal_folders(folders: Sequence[Path]) -> list[Path]:
+    """Folders in which a synthetic hospital's seal can lie: the sources, and the parents of modules."""
+    return [folder.parent if folder.resolve().name in SCHEMAS else folder for folder in folders]
+
+
+def _module_folders(folder: Path) -> list[Path]:
+    if not folder.is_dir():
+        raise StoreError(f"{folder}: no such folder", "Give the folder that holds hosp/ and icu/.")
+    if folder.resolve().name in SCHEMAS:
+        return [folder.resolve()]
+    modules = [folder / schema for schema in SCHEMAS if (folder / schema).is_dir()]
+    if not modules:
+        raise StoreError(
+            f"{folder}: holds none of the folders {', '.join(SCHEMAS)}",
+            "Give the folder of a MIMIC-IV release, the one that holds hosp/ and icu/.",
+        )
+    return modules
+
+
+def _in_module(directory: Path) -> list[SourceFile]:
+    files = []
+    for table in TABLES.values():
+        if table.schema != directory.name:
+            continue
+        paths = [directory / f"{table.name}{suffix}" for suffix in SUFFIXES]
+        present = [path for path in paths if path.is_file()]
+        if len(present) > 1:
+            raise _twice(table, present[0], present[1])
+        files += [SourceFile(table, _plain(path)) for path in present]
+    return files
+
+
+def _add(found: dict[str, SourceFile], source: SourceFile) -> None:
+    other = found.setdefault(source.table.qualified, source)
+    if other.path.resolve() != source.path.resolve():
+        raise _twice(source.table, other.path, source.path)
+
+
+def _twice(table: Table, first: Path, second: Path) -> StoreError:
+    return StoreError(
+        f"{table.qualified} is there twice: {first} and {second}", "Keep one of them and move the other away."
+    )
+
+
+def _plain(path: Path) -> Path:
+    if _GLOB & set(str(path.resolve())):
+        raise StoreError(
+            f"{path}: the path has a wildcard character (* ? [)", "Rename the folder, or link to it."
+        )
+    return path
+
+
+def _require_all(found: dict[str, SourceFile], folders: Sequence[Path]) -> None:
+    for table in TABLES.values():
+        if table.schema in REQUIRED_SCHEMAS and table.qualified not in found:
+            where = ", ".join(str(folder) for folder in folders)
+            raise StoreError(
+                f"{table.schema}/{table.name}.csv.gz is missing in {where}",
+                "Download the file of the same release (csv.gz, csv or parquet) into that folder; "
+                "every table of hosp and icu is needed.",
+                code="missing_table",
+            )

@@ -1,0 +1,93 @@
+"""Text to typed values, strictly: what does not fit its type is an error, never null and never rounded.
+
+DuckDB's own casts are kinder than a chart allows: they round 1.5 to 2, drop the time of a date and the
+zone of a time, and take 0x1F for a number.
+"""
+
+import re
+from dataclasses import dataclass
+
+from mcp_mimic.store.sql import quote_name
+from mcp_mimic.store.tables import Column, Table
+
+_PATTERNS = {
+    "BIGINT": r"[+-]?\d+(\.0*)?",
+    "INTEGER": r"[+-]?\d+(\.0*)?",
+    "DOUBLE": r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?",
+    "TIMESTAMP": r"\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?)?",
+    "DATE": r"\d{4}-\d{2}-\d{2}([ T]00:00(:00(\.0+)?)?)?",
+}
+_MEANING = {
+    "BIGINT": "a whole number",
+    "INTEGER": "a whole number",
+    "DOUBLE": "a number",
+    "TIMESTAMP": "a time without zone (YYYY-MM-DD HH:MM:SS)",
+    "DATE": "a date (YYYY-MM-DD)",
+}
+_MARK = "does not fit"
+_RAISED = re.compile(rf"{_MARK}\x1f(?P<column>[^\x1f]*)\x1f(?P<value>[^\x1f]*)\x1f", re.DOTALL)
+
+
+def typed_select(table: Table, relation: str) -> str:
+    """A SELECT of the official columns of `table`, typed, over `relation`, whose columns are all text."""
+    columns = ", ".join(
+        f"{_typed(column, required=is_required(table, column.name))} AS {quote_name(column.name)}"
+        for column in table.columns
+    )
+    return f"SELECT {columns} FROM {relation}"
+
+
+def is_required(table: Table, column: str) -> bool:
+    """Whether a null in `column` makes a row unusable: it would belong to nobody, or could not be cited."""
+    return table.has_subject and column in ("subject_id", table.key)
+
+
+@dataclass(frozen=True)
+class Misfit:
+    """A value that does not fit: its column, the value as text (None for a null), and what it should be."""
+
+    column: str
+    value: str | None
+    meaning: str
+
+
+def misfit(table: Table, message: str) -> Misfit | None:
+    """The misfit that a DuckDB error raised by `typed_select` reports, None if it is another error."""
+    found = _RAISED.search(message)
+    if found is None:
+        return None
+    types = {column.name: column.type for column in table.columns}
+    value = found["value"][1:] if found["value"].startswith("=") else None
+    return Misfit(found["column"], value, _MEANING.get(types[found["column"]], "text"))
+
+
+def fits(table: Table, column: str, value: str) -> bool:
+    """Whether text from a file fits its column, but for the range: finds the line of a misfit."""
+    if value == "":
+        return not is_required(table, column)
+    pattern = _PATTERNS.get(next(c.type for c in table.columns if c.name == column))
+    return pattern is None or re.fullmatch(pattern, value, re.ASCII) is not None
+
+
+def _typed(column: Column, *, required: bool) -> str:
+    name = quote_name(column.name)
+    null = _raise(column.name, "''") if required else "NULL"
+    if column.type == "VARCHAR":
+        return f"coalesce(nullif({name}, ''), {null})" if required else f"nullif({name}, '')"
+    cast = f"try_cast({name} AS {column.type})"
+    failed = _raise(column.name, f"'=' || left({name}, 60)")
+    # Nearly every value prints as it was written, and comparing text costs half as much as a pattern.
+    return (
+        f"CASE WHEN {cast}::VARCHAR = {name} AND {_finite(column, cast)} THEN {cast} "
+        f"WHEN {name} IS NULL OR {name} = '' THEN {null} "
+        f"WHEN regexp_full_match({name}, '{_PATTERNS[column.type]}') AND {cast} IS NOT NULL THEN {cast} "
+        f"ELSE {failed} END"
+    )
+
+
+def _finite(column: Column, cast: str) -> str:
+    return "true" if column.type in ("BIGINT", "INTEGER") else f"isfinite({cast})"
+
+
+def _raise(column: str, value: str) -> str:
+    return f"error('{_MARK}' || chr(31) || '{column}' || chr(31) || {value} || chr(31))"
