@@ -9,7 +9,7 @@ from fastmcp import Client
 from harness.agents.base import Answer, Gold, TaskView
 from harness.agents.reading import ROUTES, Reading, read_source
 from harness.agents.writing import cited, report
-from mcp_mimic.contract import parse_eid
+from mcp_mimic.contract import canonical_json, parse_eid
 from mcp_mimic.store.tables import KINDS
 
 MAX_CITATIONS = 12
@@ -50,36 +50,38 @@ class _Reader:
 
     def __init__(self, client: Client[Any]) -> None:
         self._client = client
-        self._readings: dict[str, Reading] = {}
+        self._readings: dict[str, list[Reading]] = {}
 
-    async def search(self, entry: Mapping[str, Any]) -> Reading:
-        """Read one `search` entry of a requirement to its end."""
-        key = repr(sorted(entry.items(), key=lambda pair: pair[0]))
+    async def search(self, entry: Mapping[str, Any]) -> list[Reading]:
+        """Read one `search` entry of a requirement to its end, in as few calls as it takes."""
+        key = canonical_json(entry)
         if key not in self._readings:
-            self._readings[key] = await read_source(
-                self._client,
-                entry["source"],
-                items=entry.get("items"),
-                names=entry.get("names"),
-                start=entry.get("from"),
-                end=entry.get("to"),
-            )
+            route = ROUTES[entry["source"]]
+            self._readings[key] = [
+                await read_source(
+                    self._client,
+                    entry["source"],
+                    filters=filters,
+                    start=entry.get("from"),
+                    end=entry.get("to"),
+                )
+                for filters in route.filters(entry.get("items"), entry.get("names"))
+            ]
         return self._readings[key]
 
-    async def whole_tables(self, alternatives: Sequence[Sequence[str]]) -> list[Reading]:
-        """Read the tables whose rows the alternatives name, for a requirement without a search."""
-        parsed = (parse_eid(eid) for alternative in alternatives for eid in alternative)
-        kinds = {eid.kind for eid in parsed if eid}
-        tables = sorted(table for kind in kinds for table in KINDS.get(kind, ()) if table in ROUTES)
-        return [await self.search({"source": table}) for table in tables]
+
+def _tables_of(alternatives: Sequence[Sequence[str]]) -> list[dict[str, str]]:
+    """The whole tables whose rows the alternatives name, for a requirement without a search."""
+    parsed = (parse_eid(eid) for alternative in alternatives for eid in alternative)
+    kinds = {eid.kind for eid in parsed if eid}
+    tables = {table for kind in kinds for table in KINDS.get(kind, ()) if table in ROUTES}
+    return [{"source": table} for table in sorted(tables)]
 
 
 async def _satisfy_one(reader: _Reader, requirement: Mapping[str, Any]) -> Grounds:
-    searches = requirement.get("search") or ()
-    readings = [await reader.search(entry) for entry in searches]
     alternatives = requirement.get("alternatives") or ()
-    if alternatives and not readings:
-        readings = await reader.whole_tables(alternatives)
+    searches = requirement.get("search") or _tables_of(alternatives)
+    readings = [reading for entry in searches for reading in await reader.search(entry)]
     served = {eid for reading in readings for eid in reading.eids}
     whole = [alternative for alternative in alternatives if served.issuperset(alternative)]
     if whole:

@@ -6,6 +6,10 @@ from typing import Any
 
 from fastmcp import Client
 
+MOST_FILTERS = 50
+LONGEST_NAME = 80
+"""What one call may name; the tools' own bounds."""
+
 
 @dataclass(frozen=True)
 class Route:
@@ -15,6 +19,21 @@ class Route:
     arguments: Mapping[str, str] = field(default_factory=dict)
     items: str | None = None
     names: str | None = None
+
+    def filters(self, items: Sequence[int] | None, names: Sequence[str] | None) -> list[dict[str, Any]]:
+        """The fewest filters that let every named item or string through, one call each.
+
+        None and the empty list mean the whole table. A string that contains another needs no place of its
+        own: names match by their parts.
+        """
+        values: Sequence[int | str] = ()
+        if self.items and items:
+            values = sorted(set(items))
+        elif self.names and names:
+            parts = {name[:LONGEST_NAME] for name in names}
+            values = sorted(part for part in parts if not any(o != part and o in part for o in parts))
+        chunks = [values[start : start + MOST_FILTERS] for start in range(0, len(values), MOST_FILTERS)]
+        return [{str(self.items or self.names): list(chunk)} for chunk in chunks] or [{}]
 
 
 ROUTES: dict[str, Route] = {
@@ -27,7 +46,7 @@ ROUTES: dict[str, Route] = {
     "icu.datetimeevents": Route("get_observations", {"record": "dates"}, items="items"),
     "hosp.omr": Route("get_observations", {"record": "outpatient"}, names="items"),
     "hosp.emar": Route("get_medications", {"record": "administrations"}, names="names"),
-    "icu.inputevents": Route("get_medications", {"record": "infusions"}, items="items", names="names"),
+    "icu.inputevents": Route("get_medications", {"record": "infusions"}, items="items"),
     "hosp.prescriptions": Route("get_medications", {"record": "orders"}, names="names"),
     "hosp.pharmacy": Route("get_medications", {"record": "dispensing"}, names="names"),
     "icu.outputevents": Route("get_intake_output", {"record": "output"}, items="items"),
@@ -63,21 +82,15 @@ async def read_source(
     client: Client[Any],
     source: str,
     *,
-    items: Sequence[int] | None = None,
-    names: Sequence[str] | None = None,
+    filters: Mapping[str, Any] | None = None,
     start: str | None = None,
     end: str | None = None,
-    limit: int | None = None,
     max_pages: int | None = None,
 ) -> Reading:
     """Search one official table and follow its cursor to the end, or for `max_pages` pages."""
     route = ROUTES[source]
-    arguments: dict[str, Any] = {**route.arguments, "start": start, "end": end, "limit": limit}
-    if items is not None and route.items:
-        arguments[route.items] = list(items)
-    if names is not None and route.names:
-        arguments[route.names] = list(names)
-    arguments = {name: value for name, value in arguments.items() if value is not None}
+    window = {name: value for name, value in (("start", start), ("end", end)) if value is not None}
+    arguments = {**route.arguments, **(filters or {}), **window}
     calls: list[str] = []
     eids: list[str] = []
     cursor: str | None = None

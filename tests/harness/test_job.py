@@ -1,0 +1,103 @@
+"""A job is resumed only on what it was begun with, and by one process at a time."""
+
+import json
+from pathlib import Path
+
+import pytest
+from harbor.models.job.config import JobConfig
+
+from harness.errors import JobError
+from harness.job import Job
+from harness.systems import System, load_systems
+from harness.taskset import TaskSet
+
+YES = load_systems()["always-yes"]
+DEFER = load_systems()["always-defer"]
+
+
+def _tasks(folder: Path, digests: dict[str, str], store: str = "sha256:one") -> TaskSet:
+    folder.mkdir(exist_ok=True)
+    tasks = {
+        task_id: {"scenario": "05-a-slug", "agent_digest": digest, "gold_digest": "g"}
+        for task_id, digest in digests.items()
+    }
+    manifest = {"store": store, "classification": "synthetic", "release": "3.1", "tasks": tasks}
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    return TaskSet.open(folder)
+
+
+@pytest.fixture
+def job(tmp_path: Path) -> Job:
+    return Job(tmp_path / "jobs" / "first")
+
+
+def _agree(job: Job, tasks: TaskSet, *systems: System) -> None:
+    with job.locked():
+        job.agree(tasks, sorted(tasks.manifest.tasks), systems, 2)
+
+
+def test_a_job_takes_further_systems_and_tasks_and_keeps_its_first_ones(tmp_path: Path, job: Job) -> None:
+    _agree(job, _tasks(tmp_path / "tasks", {"a": "1"}), YES)
+    _agree(job, _tasks(tmp_path / "tasks", {"a": "1", "b": "2"}), DEFER)
+    plan = json.loads((job.path / "config.json").read_text())["clinicare"]
+    assert plan["tasks"] == {"a": "1", "b": "2"}
+    assert sorted(plan["systems"]) == ["always-defer", "always-yes"]
+
+
+def test_the_configuration_is_one_that_harbor_reads(tmp_path: Path, job: Job) -> None:
+    _agree(job, _tasks(tmp_path / "tasks", {"a": "1"}), YES)
+    config = JobConfig.model_validate_json((job.path / "config.json").read_bytes())
+    assert config.job_name == "first"
+    assert [agent.name for agent in config.agents] == ["always-yes"]
+
+
+@pytest.mark.parametrize(
+    ("digests", "store", "said"),
+    [
+        ({"a": "2"}, "sha256:one", "task a has changed"),
+        ({"b": "1"}, "sha256:one", "task a is gone"),
+        ({"a": "1"}, "sha256:two", "another store"),
+    ],
+)
+def test_a_job_begun_with_other_inputs_is_refused_with_the_remedy(
+    tmp_path: Path, job: Job, digests: dict[str, str], store: str, said: str
+) -> None:
+    _agree(job, _tasks(tmp_path / "tasks", {"a": "1"}), YES)
+    before = (job.path / "config.json").read_bytes()
+    with pytest.raises(JobError, match=said) as caught:
+        _agree(job, _tasks(tmp_path / "tasks", digests, store), YES)
+    assert caught.value.remedy == "give the run a new --job-name"
+    assert (job.path / "config.json").read_bytes() == before
+
+
+def test_a_system_that_changed_its_definition_is_refused(tmp_path: Path, job: Job) -> None:
+    tasks = _tasks(tmp_path / "tasks", {"a": "1"})
+    _agree(job, tasks, YES)
+    with pytest.raises(JobError, match="system always-yes has changed"):
+        _agree(job, tasks, YES.model_copy(update={"agent": DEFER.agent}))
+
+
+def test_a_folder_that_is_no_job_of_this_harness_is_refused(tmp_path: Path, job: Job) -> None:
+    job.path.mkdir(parents=True)
+    (job.path / "config.json").write_text('{"job_name": "first"}')
+    with pytest.raises(JobError, match="not the configuration of a job"):
+        _agree(job, _tasks(tmp_path / "tasks", {"a": "1"}), YES)
+
+
+def test_two_runs_of_one_job_do_not_collide(job: Job) -> None:
+    with job.locked(), pytest.raises(JobError, match="being run by another process"), job.locked():
+        pass
+    with job.locked():
+        pass
+
+
+def test_what_an_interrupted_run_left_half_made_is_cleared_and_whole_trials_stay(job: Job) -> None:
+    half, whole = job.partial("a", "oracle"), job.trial("b", "oracle")
+    half.mkdir(parents=True)
+    (half / "result.json").write_text("{}")
+    whole.mkdir()
+    (whole / "result.json").write_text("{}")
+    with job.locked():
+        assert not half.exists()
+        assert not job.is_done("a", "oracle")
+        assert job.is_done("b", "oracle")
