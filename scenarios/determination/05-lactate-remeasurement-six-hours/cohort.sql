@@ -1,0 +1,86 @@
+-- The first lactate above 2 mmol/L of an adult admission in which infection was suspected: a blood
+-- culture within six hours and a systemic antibacterial ordered within a day, either side of the draw.
+-- T is the draw. Patients who leave or die within the six hours stay in.
+with admission as (
+    select a.subject_id, a.hadm_id, a.dischtime, coalesce(a.edregtime, a.admittime) as arrival
+    from hosp.admissions a
+    join hosp.patients p using (subject_id)
+    where p.anchor_age + year(a.admittime) - p.anchor_year >= 18
+),
+lactate as (  -- one value a draw time: two rows of one moment are averaged
+    select
+        subject_id, charttime, avg(valuenum) as value, min(labevent_id) as labevent_id,
+        arg_min(eid, labevent_id) as eid, max(available_at) as available_at
+    from hosp.labevents
+    where itemid = 50813
+      and valuenum > 0 and valuenum <= 40
+      and not regexp_matches(
+          regexp_replace(concat_ws(' ', value, comments), 'qns to verify( hemolysis)?', '', 'gi'),
+          'cancel|not sufficient|\bqns\b|specimen lost|lost specimen', 'i')
+    group by subject_id, charttime
+),
+high_lactate as (
+    select l.*, a.hadm_id
+    from lactate l
+    join admission a on a.subject_id = l.subject_id and l.charttime between a.arrival and a.dischtime
+    where l.value > 2.0
+    qualify row_number() over (partition by l.subject_id, l.charttime order by a.arrival desc, a.hadm_id) = 1
+),
+first_high as (
+    select * from high_lactate
+    qualify row_number() over (partition by subject_id, hadm_id order by charttime, labevent_id) = 1
+),
+culture as (
+    select subject_id, micro_specimen_id, charttime
+    from hosp.microbiologyevents
+    where regexp_matches(spec_type_desc, '^blood culture', 'i')
+      and not regexp_matches(spec_type_desc, 'post-mortem|neonat', 'i')
+      and charttime is not null
+    group by subject_id, micro_specimen_id, charttime
+    having not bool_or(coalesce(org_itemid, 0) = 90760)
+),
+antibacterial as (
+    select subject_id, starttime
+    from hosp.prescriptions
+    where drug_type <> 'BASE'
+      and regexp_matches(route, '^(iv\b|ivpb|im\b|po\b|po/ng|ng\b|og|oral|dialys|pb\b|[gj][ -]?tube)', 'i')
+      and regexp_matches(drug, 'cillin|\bcef|cephalexin|ceph|penem|bactam|aztreonam|azactam|floxacin|\bcipro|levaquin|avelox'
+          || '|gentamicin|tobramycin|amikacin|streptomycin|kanamycin|vancomycin|vancocin|telavancin|oritavancin|dalbavancin'
+          || '|daptomycin|cubicin|linezolid|zyvox|tedizolid|clindamycin|cleocin|azithromycin|zithromax|erythromycin'
+          || '|erythrocin|clarithromycin|biaxin|doxycycl|minocycl|tetracycl|tigecycl|eravacycl|omadacycl|metronidazole|flagyl'
+          || '|sulfamethoxazole|trimethoprim|bactrim|septra|smz-tmp|sulfadiazine|nitrofurantoin|macrobid|macrodantin'
+          || '|fosfomycin|monurol|rifamp|rifadin|chloramphenicol|colisti|polymyxin|quinupristin|synercid'
+          || '|zosyn|unasyn|augmentin|timentin|ancef|keflex|rocephin|maxipime|zinacef|fortaz', 'i')
+      and not regexp_matches(drug, 'cream|\bgel\b|ointment|ophth|\botic|\beye|\bear\b|desensiti|lock|irrigat', 'i')
+      -- by mouth these stay in the gut
+      and not (regexp_matches(drug, 'vancomycin|vancocin', 'i') and not regexp_matches(route, '^iv', 'i'))
+),
+eligible as (
+    select f.*
+    from first_high f
+    where f.available_at <= f.charttime + interval 12 hour
+      and exists (
+          select 1 from culture c
+          where c.subject_id = f.subject_id
+            and c.charttime between f.charttime - interval 6 hour and f.charttime + interval 6 hour)
+      and exists (
+          select 1 from antibacterial b
+          where b.subject_id = f.subject_id
+            and b.starttime between f.charttime - interval 24 hour and f.charttime + interval 24 hour)
+    qualify row_number() over (partition by f.subject_id order by f.charttime, f.labevent_id) = 1
+)
+select
+    e.subject_id,
+    e.hadm_id,
+    s.stay_id,
+    e.charttime as index_time,
+    e.charttime + interval 12 hour as as_of,
+    e.hadm_id as sealed_hadm_id,
+    e.eid as index_eid,
+    '{}' as params
+from eligible e
+left join icu.icustays s
+    on s.subject_id = e.subject_id and s.hadm_id = e.hadm_id
+    and e.charttime >= s.intime and e.charttime < s.outtime
+qualify row_number() over (partition by e.subject_id order by s.intime) = 1
+order by e.subject_id
