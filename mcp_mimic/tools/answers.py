@@ -1,0 +1,133 @@
+"""The shapes of the tools' structured results, and the schemas that are published for them."""
+
+from functools import lru_cache
+from typing import Any, TypedDict
+
+from pydantic import TypeAdapter
+
+
+class Problem(TypedDict):
+    """Why a call was not answered, and what to do next."""
+
+    code: str
+    message: str
+    remedy: str
+
+
+WindowAnswer = TypedDict("WindowAnswer", {"from": str | None, "to": str})
+"""The window that was searched, both ends included; a null start is open."""
+
+Interruption = TypedDict("Interruption", {"from": str | None, "to": str | None, "why": str})
+"""A span inside the window without recording; null where it has no known beginning or end."""
+
+
+class FilterAnswer(TypedDict):
+    """What restricted the search; null means no restriction, an empty list that nothing was covered."""
+
+    items: list[int] | None
+    names: list[str] | None
+
+
+class RecordingAnswer(TypedDict):
+    """Whether the source was recording: rows of any item in the window, and the nearest around it."""
+
+    rows_in_window: int
+    last_before: str | None
+    first_after: str | None
+    interruptions: list[Interruption]
+
+
+class RowsAnswer(TypedDict):
+    """One page of one table."""
+
+    call: str
+    source: str
+    window: WindowAnswer
+    filter: FilterAnswer
+    order: str
+    total: int
+    returned: int
+    complete: bool
+    next_cursor: str | None
+    rows: list[dict[str, Any]]
+    recording: RecordingAnswer
+    suggestions: list[str]
+
+
+class ItemAnswer(TypedDict):
+    """One item or name that this chart has."""
+
+    itemid: int | None
+    label: str
+    source: str
+    tool: str
+    category: str | None
+    unit: str | None
+    rows: int
+    first: str | None
+    last: str | None
+
+
+class ItemsAnswer(TypedDict):
+    """Items and names that match a query, best first."""
+
+    call: str
+    total: int
+    returned: int
+    items: list[ItemAnswer]
+    suggestions: list[str]
+
+
+class PatientAnswer(TypedDict):
+    """Who the patient is at the as-of time."""
+
+    sex: str | None
+    age: str | None
+
+
+class SourceAnswer(TypedDict):
+    """What one table holds of this patient."""
+
+    source: str
+    tool: str
+    rows: int
+    first: str | None
+    last: str | None
+
+
+class OverviewAnswer(TypedDict):
+    """The chart at a glance."""
+
+    call: str
+    as_of: str
+    release: str
+    patient: PatientAnswer
+    modules_present: list[str]
+    modules_absent: list[str]
+    admissions: int
+    icu_stays: int
+    encounters: list[dict[str, Any]]
+    sources: list[SourceAnswer]
+    notes: list[str]
+
+
+class RecordedAnswer(TypedDict):
+    """The report is recorded."""
+
+    call: str
+    status: str
+
+
+@lru_cache
+def published_schema(answer: Any) -> dict[str, Any]:
+    """The JSON schema of `answer`, which also admits the error that a refused call gets instead.
+
+    Clients check structured results against this schema, some of them errors too; so no key but the
+    call is required of both.
+    """
+    schema = TypeAdapter(answer).json_schema()
+    problem = TypeAdapter(Problem).json_schema()
+    call = {"anyOf": [{"type": "string"}, {"type": "null"}]}
+    schema["properties"] = schema["properties"] | {"call": call, "error": problem}
+    schema["required"] = ["call"]
+    return schema

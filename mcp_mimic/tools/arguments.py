@@ -1,0 +1,38 @@
+"""The arguments that the read tools share, with their bounds and their only descriptions."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, StringConstraints
+
+Text = Annotated[
+    str, StringConstraints(strip_whitespace=True, min_length=2, max_length=80, pattern=r"^[^\x00-\x1f\x7f]*$")
+]
+ItemId = Annotated[int, Field(ge=0, le=2_147_483_647)]
+Moment = Annotated[str, StringConstraints(strip_whitespace=True, min_length=4, max_length=40)]
+
+Start = Annotated[
+    Moment | None,
+    Field(description="First moment of the window, included; local time, e.g. 2180-07-23T14:00. Omit: open."),
+]
+End = Annotated[
+    Moment | None,
+    Field(
+        description="Last moment of the window, included; a bare date means its end. Omit: the as-of time."
+    ),
+]
+Order = Annotated[Literal["newest", "oldest"], Field(description="Which end of the window comes first.")]
+Limit = Annotated[
+    int, Field(ge=1, le=1000, description="Most rows a page; the session's own limit may be lower.")
+]
+Cursor = Annotated[
+    Annotated[str, StringConstraints(max_length=400)] | None,
+    Field(description="next_cursor of the page before, with all other arguments the same."),
+]
+Items = Annotated[
+    Annotated[list[ItemId | Text], Field(max_length=50)] | None,
+    Field(description="itemids, or parts of labels (any case). Omit: every item."),
+]
+Names = Annotated[
+    Annotated[list[Text], Field(max_length=50)] | None,
+    Field(description="Parts of names (any case, at least two characters); any of them matches. Omit: all."),
+]

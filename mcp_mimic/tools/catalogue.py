@@ -1,0 +1,35 @@
+"""All tools, built once: what a server adds is chosen by its grant."""
+
+from functools import lru_cache
+
+from fastmcp.tools import Tool
+
+from mcp_mimic.tools.encounters import list_encounters
+from mcp_mimic.tools.intake_output import get_intake_output
+from mcp_mimic.tools.labs import get_labs
+from mcp_mimic.tools.medications import get_medications
+from mcp_mimic.tools.microbiology import get_microbiology
+from mcp_mimic.tools.observations import get_observations
+from mcp_mimic.tools.overview import get_patient_overview
+from mcp_mimic.tools.procedures import get_procedures
+from mcp_mimic.tools.search import search_items
+from mcp_mimic.tools.submission import submit_determination
+
+
+@lru_cache(maxsize=1)
+def all_tools() -> dict[str, Tool]:
+    """Every tool by name, in the order in which a client should meet them."""
+    functions = (
+        get_patient_overview,
+        list_encounters,
+        search_items,
+        get_labs,
+        get_observations,
+        get_medications,
+        get_intake_output,
+        get_procedures,
+        get_microbiology,
+        submit_determination,
+    )
+    tools = [Tool.from_function(function) for function in functions]
+    return {tool.name: tool for tool in tools}

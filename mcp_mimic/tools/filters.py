@@ -1,0 +1,78 @@
+"""From what a client asks for to what a query filters by: itemids, or parts of names."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from mcp_mimic.errors import ToolError
+from mcp_mimic.tools.sources import Source
+from mcp_mimic.tools.vocabulary import Entry, suggest
+
+_MAX_RESOLVED = 200
+
+
+@dataclass(frozen=True)
+class Filter:
+    """What restricts a search, as the audit states it; None means no restriction.
+
+    `items` may be empty: the asked labels named nothing of this chart, so the search covers nothing.
+    """
+
+    items: tuple[int, ...] | None = None
+    names: tuple[str, ...] | None = None
+    unresolved: tuple[str, ...] = ()
+    suggestions: list[str] = field(default_factory=list)
+
+
+def resolve_filter(
+    source: Source,
+    entries: Sequence[Entry],
+    items: Sequence[int | str] | None,
+    names: Sequence[str] | None,
+) -> Filter:
+    """Resolve asked items and names against the items and names that the slice has.
+
+    Tables with itemids: numbers stand as they are, whether or not they occur; texts become the itemids
+    whose label or abbreviation contains them. Other tables: every text is a part of a name.
+    """
+    asked = [_number_or_text(item) for item in (*(items or ()), *(names or ()))]
+    if not asked:
+        return Filter()
+    if source.item is None:
+        return _by_name(entries, asked, source)
+    return _by_item(entries, asked)
+
+
+def _by_item(entries: Sequence[Entry], asked: Sequence[int | str]) -> Filter:
+    found: set[int] = set()
+    unresolved = []
+    for item in asked:
+        if isinstance(item, int):
+            found.add(item)
+            continue
+        matches = {entry.itemid for entry in entries if entry.matches(item) and entry.itemid is not None}
+        found |= matches
+        if not matches:
+            unresolved.append(item)
+    if len(found) > _MAX_RESOLVED:
+        raise ToolError(
+            f"the labels match {len(found)} items, more than {_MAX_RESOLVED}",
+            "give longer parts of labels, or leave items out to cover every item",
+            code="too_broad",
+        )
+    return Filter(tuple(sorted(found)), None, tuple(unresolved), suggest(unresolved, entries))
+
+
+def _by_name(entries: Sequence[Entry], asked: Sequence[int | str], source: Source) -> Filter:
+    if any(isinstance(item, int) for item in asked):
+        raise ToolError(
+            f"{source.table} has no itemids", "give parts of names instead of numbers", code="no_itemids"
+        )
+    names = tuple(dict.fromkeys(str(item) for item in asked))
+    unresolved = tuple(name for name in names if not any(entry.matches(name) for entry in entries))
+    return Filter(None, names, unresolved, suggest(unresolved, entries))
+
+
+def _number_or_text(item: int | str) -> int | str:
+    if isinstance(item, str) and item.isascii() and item.isdecimal() and len(item) <= 9:
+        return int(item)
+    return item.lower() if isinstance(item, str) else item

@@ -1,0 +1,28 @@
+"""Laboratory results."""
+
+from fastmcp.tools import ToolResult
+
+from mcp_mimic.tools.arguments import Cursor, End, Items, Limit, Order, Start
+from mcp_mimic.tools.reading import Page, read_rows
+from mcp_mimic.tools.registry import read_tool
+from mcp_mimic.tools.session import CURRENT_CALL, Call
+
+
+@read_tool
+def get_labs(
+    items: Items = None,
+    start: Start = None,
+    end: End = None,
+    order: Order = "newest",
+    limit: Limit = 100,
+    cursor: Cursor = None,
+    call: Call = CURRENT_CALL,
+) -> ToolResult:
+    """Laboratory results (hosp.labevents) by the time the specimen was drawn.
+
+    Items are itemids or parts of labels. An itemid counts as searched even if this patient has no such
+    row; a label that nothing matches covers nothing. So to show that a test is absent, search by itemid,
+    or without items over the window. `valuenum` is the number even where `value` is `___`.
+    Example: get_labs(items=["creatinine"], start="2180-07-20", end="2180-07-23T14:00", order="oldest").
+    """
+    return read_rows(call, "hosp.labevents", Page(start, end, order, limit, cursor), items=items)

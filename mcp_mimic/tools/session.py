@@ -1,0 +1,171 @@
+"""One session: a slice, its grant, its audit; and one call of it, from the question to the audited answer."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import duckdb
+from fastmcp.dependencies import Depends
+from fastmcp.tools import ToolResult
+
+from mcp_mimic.chart.slice import Slice
+from mcp_mimic.contract import Grant
+from mcp_mimic.errors import ToolError
+from mcp_mimic.governance.audit import AuditLog
+from mcp_mimic.governance.decision import UNMETERED_TOOLS, Decision, decide
+from mcp_mimic.governance.limits import UNLOGGED_MARGIN, Usage
+from mcp_mimic.tools.cursor import CursorSigner
+from mcp_mimic.tools.recording import Presence, read_presence
+from mcp_mimic.tools.render import Rendered
+from mcp_mimic.tools.sources import SOURCES
+from mcp_mimic.tools.text import problem_text
+from mcp_mimic.tools.vocabulary import Entry, read_vocabulary
+
+
+class Session:
+    """What the calls of one grant share. Sequence numbers, limits and audit lines are under one lock."""
+
+    def __init__(self, chart: Slice, grant: Grant, audit: AuditLog, report_folder: Path | None) -> None:
+        self.chart = chart
+        self.grant = grant
+        self.audit = audit
+        self.report_folder = report_folder
+        self.cursors = CursorSigner()
+        self.usage = Usage(calls=audit.calls, chars=audit.chars)
+        self._lock = threading.Lock()
+        self._cache = threading.Lock()
+        self._vocabularies: dict[str, tuple[Entry, ...]] = {}
+
+    def admit(self, tool: str, *, known: bool) -> Decision:
+        """Count a call that starts and decide on it."""
+        with self._lock:
+            self.usage.calls += 1
+            return decide(self.grant, self.usage, tool, known)
+
+    def commit(
+        self, call: "Call", outcome: str, rule: str | None, render: Callable[[str], Rendered]
+    ) -> Rendered:
+        """Give the call its number, build its answer, audit it; only then may the answer leave."""
+        with self._lock:
+            if self.usage.sealed:
+                raise ToolError("the session is closed", "no further call is possible", code="sealed")
+            answer = render(f"search:{self.audit.next_call}")
+            if outcome == "ok" and call.tool not in UNMETERED_TOOLS and self._over(answer):
+                raise ToolError(
+                    f"the answer would exceed the session's {self.grant.limits.total_chars} characters",
+                    "ask for less, or give your answer from what you have been served",
+                    code="limits.total_chars",
+                )
+            self.audit.call(
+                tool=call.tool,
+                args=call.arguments,
+                outcome=outcome,
+                rule=rule,
+                coverage=answer.coverage,
+                eids=answer.eids,
+                chars=answer.chars,
+                ms=round((time.monotonic() - call.started) * 1000),
+            )
+            self.usage.chars += answer.chars
+            return answer
+
+    def overflows(self) -> bool:
+        """Whether so many calls were refused that they are only counted, so that a flood fills no disk."""
+        with self._lock:
+            flooded = self.audit.calls >= self.grant.limits.calls + UNLOGGED_MARGIN
+            self.usage.unlogged += flooded
+            return flooded
+
+    def seal(self) -> dict[str, Any]:
+        """Close the session and its audit."""
+        with self._lock:
+            self.usage.sealed = True
+            return self.audit.seal(unlogged=self.usage.unlogged)
+
+    def vocabulary(self, cursor: duckdb.DuckDBPyConnection, table: str) -> tuple[Entry, ...]:
+        """The items or names that `table` has in this slice, read once."""
+        with self._cache:
+            if table not in self._vocabularies:
+                self._vocabularies[table] = read_vocabulary(cursor, SOURCES[table])
+            return self._vocabularies[table]
+
+    @cached_property
+    def presence(self) -> Presence:
+        """Where the patient was, read once."""
+        with self.chart.cursor() as cursor:
+            return read_presence(cursor)
+
+    def _over(self, answer: Rendered) -> bool:
+        return self.usage.chars + answer.chars > self.grant.limits.total_chars
+
+
+@dataclass
+class Call:
+    """One call in progress. It is committed exactly once: as answered, refused or in error."""
+
+    session: Session
+    tool: str
+    arguments: Mapping[str, Any]
+    started: float = field(default_factory=time.monotonic)
+
+    def answer(self, render: Callable[[str], Rendered]) -> ToolResult:
+        """Commit an answer; `render` receives the call's id."""
+        answer = self.session.commit(self, "ok", None, render)
+        return ToolResult(content=answer.text, structured_content=dict(answer.structured))
+
+    def fail(self, outcome: str, rule: str, message: str, remedy: str) -> ToolResult:
+        """Commit a refusal (`refused`) or an error (`error`); it is answered even if it cannot be audited."""
+        problem = {"code": rule, "message": message, "remedy": remedy}
+        if self.session.usage.sealed or self.session.overflows():
+            return _as_error(_problem(None, problem))
+        try:
+            return _as_error(self.session.commit(self, outcome, rule, lambda call: _problem(call, problem)))
+        except ToolError as error:
+            unwritten = {"code": error.code, "message": error.message, "remedy": error.remedy}
+            return _as_error(_problem(None, unwritten))
+
+    @contextmanager
+    def reading(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """A cursor of the slice that is interrupted when the call's seconds are over."""
+        seconds = self.session.grant.limits.seconds
+        with self.session.chart.cursor() as cursor:
+            timer = threading.Timer(seconds, cursor.interrupt)
+            timer.daemon = True
+            timer.start()
+            try:
+                yield cursor
+            except duckdb.InterruptException as error:
+                raise ToolError(
+                    f"the search took longer than {seconds} s",
+                    "ask for a narrower window or fewer items",
+                    code="limits.seconds",
+                ) from error
+            finally:
+                timer.cancel()
+
+
+def _problem(call: str | None, problem: Mapping[str, str]) -> Rendered:
+    return Rendered(problem_text(call, problem), {"error": dict(problem), "call": call})
+
+
+def _as_error(answer: Rendered) -> ToolResult:
+    return ToolResult(content=answer.text, structured_content=dict(answer.structured), is_error=True)
+
+
+current: ContextVar[Call] = ContextVar("call")
+"""The call that is being answered; set by the server around each tool."""
+
+
+def current_call() -> Call:
+    """The call in progress, injected into the tools and absent from their schemas."""
+    return current.get()
+
+
+CURRENT_CALL: Call = Depends(current_call)
+"""The default of each tool's `call` argument."""

@@ -1,0 +1,251 @@
+"""What the tools need to know of each official table: times, items, names, and what a line shows.
+
+All expressions are SQL over the alias `r` of the table's rows in a slice, and over the aliases that
+`joins` brings in. They are constants: nothing that a client sends becomes SQL text.
+"""
+
+from dataclasses import dataclass, field
+
+LAST_SECOND = "interval '86399 seconds'"
+
+
+@dataclass(frozen=True)
+class Source:
+    """One official table as the tools read it.
+
+    `time` is the event time; `latest` the last moment that a row dated only to a day can mean. `item` is
+    the itemid column, if the table has one, `name` the text that names are matched against, `label` the
+    text shown for the row's item or name. `quiet` columns are left out of the text table but not of the
+    structured rows; `hidden` ones of both, because the evidence id already says them. `units` maps a value
+    column to its unit column.
+    """
+
+    table: str
+    tool: str
+    what: str
+    time: str
+    latest: str = ""
+    item: str | None = None
+    name: str | None = None
+    label: str | None = None
+    joins: str = ""
+    category: str | None = None
+    unit: str | None = None
+    units: dict[str, str] = field(default_factory=dict)
+    hidden: tuple[str, ...] = ()
+    quiet: tuple[str, ...] = ("hadm_id", "stay_id")
+    detail: str | None = None
+
+    @property
+    def schema(self) -> str:
+        """The module that the table belongs to."""
+        return self.table.partition(".")[0]
+
+    @property
+    def last_moment(self) -> str:
+        """The latest moment that a row can mean; its event time unless only the day is known."""
+        return self.latest or self.time
+
+
+_ICU_QUIET = (
+    "hadm_id", "stay_id", "orderid", "linkorderid", "warning", "patientweight", "isopenbag",
+    "continueinnextdept", "originalamount", "originalrate", "ordercategoryname",
+    "secondaryordercategoryname", "ordercomponenttypedescription",
+)  # fmt: skip
+
+
+def _icu(table: str, tool: str, what: str, time: str, units: dict[str, str], unit: str | None) -> Source:
+    return Source(
+        table=f"icu.{table}",
+        tool=tool,
+        what=what,
+        time=f"r.{time}",
+        item="r.itemid",
+        label="d.label",
+        joins="left join icu.d_items d on d.itemid = r.itemid",
+        category="d.category",
+        unit=unit,
+        units=units,
+        quiet=_ICU_QUIET,
+    )
+
+
+_AMOUNTS = {
+    "amount": "amountuom",
+    "rate": "rateuom",
+    "totalamount": "totalamountuom",
+}
+
+_ALL = (
+    Source(
+        table="hosp.labevents",
+        tool="get_labs",
+        what="laboratory results",
+        time="r.charttime",
+        item="r.itemid",
+        label="d.label",
+        joins="left join hosp.d_labitems d on d.itemid = r.itemid",
+        category="concat_ws(' ', d.fluid, d.category)",
+        unit="r.valueuom",
+        units={"value": "valueuom", "valuenum": "valueuom"},
+        hidden=("labevent_id",),
+        quiet=("hadm_id", "specimen_id"),
+    ),
+    _icu(
+        "chartevents",
+        "get_observations(record='charted')",
+        "charted observations of the ICU",
+        "charttime",
+        {"value": "valueuom", "valuenum": "valueuom"},
+        "r.valueuom",
+    ),
+    _icu(
+        "datetimeevents",
+        "get_observations(record='dates')",
+        "charted dates of the ICU",
+        "charttime",
+        {},
+        None,
+    ),
+    Source(
+        table="hosp.omr",
+        tool="get_observations(record='outpatient')",
+        what="outpatient measurements (dated by day)",
+        time="r.chartdate::timestamp",
+        latest=f"r.chartdate::timestamp + {LAST_SECOND}",
+        name="r.result_name",
+        label="r.result_name",
+        quiet=("seq_num",),
+    ),
+    Source(
+        table="hosp.emar",
+        tool="get_medications(record='administrations')",
+        what="medication administrations (eMAR)",
+        time="r.charttime",
+        name="r.medication",
+        label="r.medication",
+        hidden=("emar_id", "emar_seq"),
+        quiet=("hadm_id", "poe_id", "pharmacy_id", "scheduletime"),
+        detail="hosp.emar_detail",
+    ),
+    _icu(
+        "inputevents",
+        "get_medications(record='infusions') or get_intake_output(record='intake')",
+        "infusions, boluses and fluids given in the ICU",
+        "starttime",
+        _AMOUNTS,
+        "coalesce(r.rateuom, r.amountuom)",
+    ),
+    Source(
+        table="hosp.prescriptions",
+        tool="get_medications(record='orders')",
+        what="medication orders (an order is not a dose given)",
+        time="r.starttime",
+        name="r.drug",
+        label="r.drug",
+        units={"dose_val_rx": "dose_unit_rx", "form_val_disp": "form_unit_disp"},
+        quiet=("hadm_id", "pharmacy_id", "poe_id", "poe_seq", "gsn", "ndc", "formulary_drug_cd", "drug_type"),
+    ),
+    Source(
+        table="hosp.pharmacy",
+        tool="get_medications(record='dispensing')",
+        what="pharmacy's dispensing records (a dispense is not a dose given)",
+        time="r.starttime",
+        name="r.medication",
+        label="r.medication",
+        hidden=("pharmacy_id",),
+        quiet=("hadm_id", "poe_id", "verifiedtime", "disp_sched", "expirationdate"),
+    ),
+    _icu(
+        "outputevents",
+        "get_intake_output(record='output')",
+        "outputs measured in the ICU",
+        "charttime",
+        {"value": "valueuom"},
+        "r.valueuom",
+    ),
+    _icu(
+        "ingredientevents",
+        "get_intake_output(record='ingredients')",
+        "ingredients of ICU inputs",
+        "starttime",
+        _AMOUNTS,
+        "coalesce(r.rateuom, r.amountuom)",
+    ),
+    _icu(
+        "procedureevents",
+        "get_procedures(record='bedside')",
+        "procedures charted in the ICU",
+        "starttime",
+        {"value": "valueuom"},
+        None,
+    ),
+    Source(
+        table="hosp.procedures_icd",
+        tool="get_procedures(record='coded')",
+        what="procedures coded after discharge (dated by day)",
+        time="r.chartdate::timestamp",
+        latest=f"r.chartdate::timestamp + {LAST_SECOND}",
+        name="concat_ws(' ', r.icd_code, d.long_title)",
+        label="d.long_title",
+        joins=(
+            "left join hosp.d_icd_procedures d on d.icd_code = r.icd_code and d.icd_version = r.icd_version"
+        ),
+    ),
+    Source(
+        table="hosp.hcpcsevents",
+        tool="get_procedures(record='billed')",
+        what="billed procedures, HCPCS (dated by day)",
+        time="r.chartdate::timestamp",
+        latest=f"r.chartdate::timestamp + {LAST_SECOND}",
+        name="concat_ws(' ', r.hcpcs_cd, r.short_description)",
+        label="r.short_description",
+    ),
+    Source(
+        table="hosp.microbiologyevents",
+        tool="get_microbiology",
+        what="cultures and other microbiology",
+        time="coalesce(r.charttime, r.chartdate::timestamp)",
+        latest=f"coalesce(r.charttime, r.chartdate::timestamp + {LAST_SECOND})",
+        name="r.spec_type_desc",
+        label="r.spec_type_desc",
+        hidden=("microevent_id",),
+        quiet=("hadm_id", "spec_itemid", "test_itemid", "org_itemid", "ab_itemid", "test_seq", "chartdate"),
+    ),
+    Source(
+        table="hosp.admissions",
+        tool="list_encounters(kind='admissions')",
+        what="hospital admissions",
+        time="r.admittime",
+        label="r.admission_type",
+        quiet=(),
+    ),
+    Source(
+        table="hosp.transfers",
+        tool="list_encounters(kind='transfers')",
+        what="transfers between care units",
+        time="r.intime",
+        label="r.careunit",
+        hidden=("transfer_id",),
+        quiet=(),
+    ),
+    Source(
+        table="hosp.services",
+        tool="list_encounters(kind='services')",
+        what="changes of the treating service",
+        time="r.transfertime",
+        label="r.curr_service",
+        quiet=(),
+    ),
+    Source(
+        table="icu.icustays",
+        tool="list_encounters(kind='icu_stays')",
+        what="ICU stays",
+        time="r.intime",
+        label="r.first_careunit",
+        quiet=(),
+    ),
+)
+
+SOURCES: dict[str, Source] = {source.table: source for source in _ALL}
+"""Every table that a read tool covers, by qualified name."""
