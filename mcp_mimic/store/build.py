@@ -124,7 +124,8 @@ class BuildFolder:
             handle = self._lock()
         except OSError as error:
             raise StoreError(
-                f"{self.root.parent}: cannot be written to ({error.strerror})", "Choose another --store folder."
+                f"{self.root.parent}: cannot be written to ({error.strerror})",
+                "Choose another --store folder.",
             ) from error
         try:
             self.half_made.mkdir(exist_ok=True)

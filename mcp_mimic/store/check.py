@@ -8,8 +8,8 @@ from pydantic import BaseModel, ConfigDict
 
 from mcp_mimic.store.availability import AVAILABILITY
 from mcp_mimic.store.content import content_digest, fingerprint
-from mcp_mimic.store.importer import rules
 from mcp_mimic.store.manifest import Classification
+from mcp_mimic.store.plan import rules
 from mcp_mimic.store.releases import published
 from mcp_mimic.store.store import Store
 from mcp_mimic.store.tables import TABLES, Table
@@ -73,9 +73,7 @@ def check_store(store: Store, *, progress: Callable[[str], None] | None = None) 
     )
 
 
-def _check_table(
-    connection: duckdb.DuckDBPyConnection, store: Store, table: Table
-) -> tuple[TableCheck, str]:
+def _check_table(connection: duckdb.DuckDBPyConnection, store: Store, table: Table) -> tuple[TableCheck, str]:
     name, manifest = table.qualified, store.manifest
     problems = _layout_problems(connection, table)
     rows, digest = (0, "") if problems else content_digest(connection, table, name)
@@ -88,7 +86,9 @@ def _check_table(
     count, source = published(manifest.release).get(name, (None, None)) if compared else (None, None)
     status: Status = "not compared" if count is None else "same" if count == rows else "differs"
     return (
-        TableCheck(table=name, rows=rows, published=count, source=source, status=status, problems=tuple(problems)),
+        TableCheck(
+            table=name, rows=rows, published=count, source=source, status=status, problems=tuple(problems)
+        ),
         digest,
     )
 

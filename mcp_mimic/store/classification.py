@@ -58,7 +58,7 @@ def seal_synthetic(directory: Path) -> str:
     with duckdb.connect(":memory:") as connection:
         for name, source in find_sources([directory]).items():
             columns = verify(source).columns
-            with reading(source):
+            with reading(source, name):
                 rows = typed_rows(connection, source, columns)
                 digests[name] = content_digest(connection, source.table, f"({rows})")
     content = fingerprint(digests)
@@ -104,7 +104,9 @@ def _is_demo(connection: duckdb.DuckDBPyConnection, digests: Mapping[str, tuple[
 
 
 def _other_icu_tables() -> list[str]:
-    return [name for name, t in TABLES.items() if t.schema == "icu" and t.has_subject and name != "icu.icustays"]
+    return [
+        name for name, t in TABLES.items() if t.schema == "icu" and t.has_subject and name != "icu.icustays"
+    ]
 
 
 def _strangers(connection: duckdb.DuckDBPyConnection, name: str) -> bool:

@@ -1,12 +1,10 @@
 """Import: official files become one store, or nothing that looks like one."""
 
-import hashlib
-import json
+import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from graphlib import TopologicalSorter
 from importlib.metadata import version
 from pathlib import Path
 from typing import Protocol
@@ -14,21 +12,21 @@ from typing import Protocol
 import duckdb
 
 from mcp_mimic.errors import StoreError
-from mcp_mimic.store.availability import AVAILABILITY
 from mcp_mimic.store.build import BuildFolder, Finished, Journal, write_whole
 from mcp_mimic.store.classification import classify
 from mcp_mimic.store.content import content_digest, fingerprint
-from mcp_mimic.store.evidence import evidence_id, row_number, stored_order
 from mcp_mimic.store.integrity import Verified, unchanged, verify
 from mcp_mimic.store.manifest import DATABASE_FILE, MANIFEST_FILE, STORE_FORMAT, Manifest, TableEntry
+from mcp_mimic.store.plan import STAGED, empty_sql, import_order, needs, rules, table_rules, table_sql
 from mcp_mimic.store.reading import reading, typed_rows
 from mcp_mimic.store.releases import UNKNOWN_RELEASE, recognise
 from mcp_mimic.store.sources import SCHEMAS, SourceFile, find_sources, seal_folders
-from mcp_mimic.store.sql import names, quote_text
+from mcp_mimic.store.sql import quote_text
 from mcp_mimic.store.store import Store, first_line
-from mcp_mimic.store.tables import TABLES, Table
+from mcp_mimic.store.tables import TABLES
 
-DEFAULT_MEMORY = "4GB"
+# Errors after which the finished tables are still good, so that the next import goes on from them.
+_RESUMABLE = ("work_failed", "release")
 
 
 class Step(StrEnum):
@@ -37,8 +35,8 @@ class Step(StrEnum):
     CHECKING = "checking"
     READING = "reading"
     SORTING = "sorting"
-    KEPT = "kept"
     DONE = "done"
+    KEPT = "kept from an interrupted import"
     UNCHANGED = "unchanged"
 
 
@@ -54,42 +52,53 @@ def import_store(
     store: Path,
     *,
     release: str | None = None,
-    memory: str = DEFAULT_MEMORY,
+    memory: str | None = None,
     progress: Progress | None = None,
 ) -> Manifest:
     """Import the official files in `sources` into the folder `store`; returns the store's manifest.
 
-    Files are checked from end to end before anything is written. An interrupted import is taken up where
-    it stopped. `release` states the release of a source that cannot be recognised. A store of the very
-    same files is left alone. Raises StoreError with the file and the remedy.
+    Every file is read to its end before any table is built. An interrupted import is taken up where it
+    stopped; one that fails over a file leaves nothing behind. `release` states the release of a source
+    that cannot be recognised, `memory` bounds DuckDB ("4GB"). A store of the very same files is left
+    alone. Raises StoreError with the file and the remedy.
     """
-    report = progress or (lambda step, table, done, total: None)
+    report = progress or _silent
     files = find_sources(sources)
     _require_room(store)
-    build = BuildFolder.beside(store)
-    journal = build.journal()
-    verified = _verify_all(files, journal, report)
     if (store / MANIFEST_FILE).exists():
-        return _same_store(store, verified, report)
+        return _same_store(store, _verify_all(files, Journal(store), report), report)
+    build = BuildFolder.beside(store)
     with build.locked():
-        run = _Import(files, verified, build, build.journal(), memory, report)
-        manifest = run.run(seal_folders(sources), release)
-        build.publish(store)
+        journal = build.journal()
+        try:
+            verified = _verify_all(files, journal, report)
+            run = _Import(files, verified, build, journal, memory or default_memory(), report)
+            manifest = run.run(seal_folders(sources), release)
+            build.publish(store)
+        except StoreError as error:
+            if error.code not in _RESUMABLE:
+                build.remove()
+            raise
     return manifest
 
 
-def rules() -> str:
-    """Digest of the SQL that tables are built with, evidence ids and availability included."""
-    return _sha256([_rules(table) for table in TABLES.values()])
+def default_memory() -> str:
+    """DuckDB's memory for an import: 4 GB, or half of the machine's where that is less."""
+    half = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
+    return f"{min(4_000_000_000, half) // 1_000_000}MB"
+
+
+def _silent(step: Step, table: str, done: int, total: int) -> None:
+    """Progress for nobody."""
 
 
 def _require_room(store: Path) -> None:
-    if store.is_dir():
-        if (store / MANIFEST_FILE).exists() or not any(store.iterdir()):
-            return
-    elif not store.exists():
+    if store.is_dir() and ((store / MANIFEST_FILE).exists() or not any(store.iterdir())):
         return
-    raise StoreError(f"{store}: exists and is not a store", "Choose another --store folder.", code="store_exists")
+    if store.exists():
+        raise StoreError(
+            f"{store}: exists and is not a store", "Choose another --store folder.", code="store_exists"
+        )
 
 
 def _same_store(store: Path, verified: dict[str, Verified], report: Progress) -> Manifest:
@@ -103,7 +112,7 @@ def _same_store(store: Path, verified: dict[str, Verified], report: Progress) ->
         )
     if manifest.rules != rules():
         raise StoreError(
-            f"{store}: built from these files by another version ({manifest.created_by})",
+            f"{store}: built from these files by other rules ({manifest.created_by})",
             "Remove it and import again.",
             code="store_exists",
         )
@@ -112,23 +121,22 @@ def _same_store(store: Path, verified: dict[str, Verified], report: Progress) ->
 
 
 def _verify_all(files: dict[str, SourceFile], journal: Journal, report: Progress) -> dict[str, Verified]:
+    """Every file read to its end, but for those that an interrupted import read and that did not change."""
     total = sum(file.path.stat().st_size for file in files.values())
     done, verified = 0, {}
     for name, file in files.items():
         kept = journal.finished.get(name)
         if kept and kept.path == str(file.path.resolve()) and unchanged(file.path, kept.size, kept.mtime_ns):
             verified[name] = Verified(kept.size, kept.mtime_ns, kept.sha256, kept.columns)
-            done += kept.size
-            report(Step.CHECKING, name, done, total)
-            continue
-
-        def advance(count: int, name: str = name) -> None:
-            nonlocal done
-            done += count
-            report(Step.CHECKING, name, done, total)
-
-        verified[name] = verify(file, advance)
+        else:
+            verified[name] = verify(file, _reading_on(report, name, done, total))
+        done += verified[name].size
+        report(Step.CHECKING, name, done, total)
     return verified
+
+
+def _reading_on(report: Progress, name: str, done: int, total: int) -> Callable[[int], None]:
+    return lambda read: report(Step.CHECKING, name, done + read, total)
 
 
 @dataclass
@@ -144,89 +152,95 @@ class _Import:
 
     def run(self, folders: Sequence[Path], release: str | None) -> Manifest:
         """Build every table, then the manifest, inside the build folder."""
-        connection = self._connect()
-        try:
-            total = sum(file.size for file in self.verified.values())
-            done, rebuilt = 0, set[str]()
-            for name in import_order():
-                if not self._is_kept(name, rebuilt):
-                    self._build(connection, name, done, total)
-                    rebuilt.add(name)
-                done += self.verified[name].size if name in self.verified else 0
-                self.report(Step.DONE if name in rebuilt else Step.KEPT, name, done, total)
+        with self._connect() as connection:
+            self._build_tables(connection)
             manifest = self._manifest(connection, folders, release)
             connection.execute("CREATE OR REPLACE TABLE store (format INTEGER, fingerprint VARCHAR)")
             connection.execute("INSERT INTO store VALUES (?, ?)", [STORE_FORMAT, manifest.fingerprint])
             connection.execute("DETACH staging")
             connection.execute("CHECKPOINT")
-        finally:
-            connection.close()
         write_whole(self.build.half_made / MANIFEST_FILE, manifest.model_dump_json(indent=2) + "\n")
         return manifest
 
     def _connect(self) -> duckdb.DuckDBPyConnection:
-        database = self.build.half_made / DATABASE_FILE
-        config = {"memory_limit": self.memory, "temp_directory": str(self.build.temporary)}
         try:
-            connection = duckdb.connect(str(database), config=config)
+            connection = self._open_database()
         except duckdb.IOException:
-            # What a kill left behind cannot be read: nothing of it is kept.
-            self.journal = Journal(self.journal.file)
+            # A kill left a file that cannot be read: nothing of it is kept.
             shutil.rmtree(self.build.half_made)
             self.build.half_made.mkdir()
-            connection = duckdb.connect(str(database), config=config)
-        except duckdb.InvalidInputException as error:
-            raise StoreError(
-                f"--memory {self.memory}: {first_line(error)}", "Give a size such as 4GB."
-            ) from error
-        for file in (self.build.staging, self.build.staging.with_name("staging.duckdb.wal")):
-            file.unlink(missing_ok=True)
+            connection = self._open_database()
+        for leftover in self.build.root.glob(f"{self.build.staging.name}*"):
+            leftover.unlink()
         connection.execute(f"ATTACH {quote_text(str(self.build.staging))} AS staging")
         for schema in SCHEMAS:
             connection.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}")
         return connection
 
-    def _is_kept(self, name: str, rebuilt: set[str]) -> bool:
+    def _open_database(self) -> duckdb.DuckDBPyConnection:
+        try:
+            return duckdb.connect(
+                str(self.build.half_made / DATABASE_FILE),
+                config={"memory_limit": self.memory, "temp_directory": str(self.build.temporary)},
+            )
+        except (duckdb.InvalidInputException, duckdb.ParserException) as error:
+            raise StoreError(
+                f"--memory {self.memory}: {first_line(error)}", "Give a size such as 4GB."
+            ) from error
+
+    def _build_tables(self, connection: duckdb.DuckDBPyConnection) -> None:
+        total = sum(file.size for file in self.verified.values())
+        there = {f"{s}.{t}" for s, t in connection.execute(_STORED_TABLES).fetchall()}
+        done, rebuilt = 0, set[str]()
+        for name in import_order():
+            step = Step.KEPT
+            if name not in there or rebuilt & set(needs(name)) or not self._is_finished(name):
+                self._build(connection, name, done, total)
+                rebuilt.add(name)
+                step = Step.DONE
+            done += self.verified[name].size if name in self.verified else 0
+            self.report(step, name, done, total)
+
+    def _is_finished(self, name: str) -> bool:
         entry, file = self.journal.finished.get(name), self.verified.get(name)
-        if entry is None or entry.rules != _rules(TABLES[name]) or rebuilt & set(_needs(name)):
-            return False
-        return entry.sha256 == (file.sha256 if file else "")
+        wanted = (table_rules(TABLES[name]), file.sha256 if file else "")
+        return entry is not None and (entry.rules, entry.sha256) == wanted
 
     def _build(self, connection: duckdb.DuckDBPyConnection, name: str, done: int, total: int) -> None:
-        table = TABLES[name]
+        table, source = TABLES[name], self.files.get(name)
         self.journal.forget(name)
         connection.execute(f"DROP TABLE IF EXISTS {name}")
-        connection.execute("CREATE OR REPLACE TABLE staging.r AS " + _empty(table))
-        source = self.files.get(name)
-        if source is None:
-            rows, digest = content_digest(connection, table, "staging.r")
-            connection.execute(table_sql(table))
-            self._record(name, rows, digest)
-            return
-        with reading(source):
+        connection.execute(f"CREATE OR REPLACE TABLE {STAGED} AS {empty_sql(table)}")
+        if source is not None:
             self.report(Step.READING, name, done, total)
             self._stage(connection, source)
-            rows, digest = content_digest(connection, table, "staging.r")
             self.report(Step.SORTING, name, done, total)
+        with reading(source, name):
+            rows, digest = content_digest(connection, table, STAGED)
             connection.execute(table_sql(table))
-            stored = connection.execute(f"SELECT count(*) FROM {name}").fetchone()
-            connection.execute("DROP TABLE staging.r")
             connection.execute("CHECKPOINT")
-        if stored != (rows,):
-            raise StoreError(
-                f"{name}: {rows} rows became {stored and stored[0]}, a key that it is joined by is not unique",
-                f"Compare the files of {', '.join(_needs(name))} with the release's SHA256SUMS.txt.",
-            )
+        self._require_same_rows(connection, name, rows)
         self._record(name, rows, digest)
 
     def _stage(self, connection: duckdb.DuckDBPyConnection, source: SourceFile) -> None:
         verified = self.verified[source.table.qualified]
-        select = typed_rows(connection, source, verified.columns)
         connection.execute("SET preserve_insertion_order = false")
-        connection.execute(f"INSERT INTO staging.r {select}")
+        with reading(source, source.table.qualified):
+            connection.execute(f"INSERT INTO {STAGED} {typed_rows(connection, source, verified.columns)}")
         connection.execute("SET preserve_insertion_order = true")
         if not unchanged(source.path, verified.size, verified.mtime_ns):
-            raise StoreError(f"{source.path}: changed during the import", "Wait until it is written and import again.")
+            raise StoreError(
+                f"{source.path}: changed during the import", "Wait until it is written and import again."
+            )
+
+    def _require_same_rows(self, connection: duckdb.DuckDBPyConnection, name: str, rows: int) -> None:
+        stored = connection.execute(f"SELECT count(*) FROM {name}").fetchone()
+        if stored != (rows,):
+            raise StoreError(
+                f"{name}: its {rows} rows match keys that are not unique in {', '.join(needs(name))}",
+                "Compare the files of those tables with the release's SHA256SUMS.txt.",
+                code="bad_value",
+            )
 
     def _record(self, name: str, rows: int, digest: str) -> None:
         file, source = self.verified.get(name), self.files.get(name)
@@ -240,7 +254,7 @@ class _Import:
                 columns=file.columns if file else (),
                 rows=rows,
                 digest=digest,
-                rules=_rules(TABLES[name]),
+                rules=table_rules(TABLES[name]),
             ),
         )
 
@@ -251,9 +265,11 @@ class _Import:
         digests = {name: (finished[name].rows, finished[name].digest) for name in TABLES}
         content = fingerprint(digests)
         classification = classify(connection, digests, folders=folders, content=content)
+        # The synthetic hospital writes the layout of 3.1.
+        found = "3.1" if classification == "synthetic" else recognise({n: r for n, (r, _) in digests.items()})
         return Manifest(
             format=STORE_FORMAT,
-            release=_release({n: r for n, (r, _) in digests.items()}, classification == "synthetic", release),
+            release=_release(found, release),
             classification=classification,
             fingerprint=content,
             rules=rules(),
@@ -272,49 +288,16 @@ class _Import:
         )
 
 
-def _release(rows: dict[str, int], synthetic: bool, stated: str | None) -> str:
-    """The release by its published counts; a synthetic hospital has the layout of 3.1."""
-    found = "3.1" if synthetic else recognise(rows)
+_STORED_TABLES = """
+SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = current_database()
+"""
+
+
+def _release(found: str, stated: str | None) -> str:
     if stated is not None and found not in (UNKNOWN_RELEASE, stated):
         raise StoreError(
-            f"--release {stated}: these files are release {found}", "Leave --release out.", code="release"
+            f"--release {stated}: these files are release {found}",
+            "Leave --release out; the import goes on from where it is.",
+            code="release",
         )
     return stated or found
-
-
-def import_order() -> list[str]:
-    """Every table, after the tables that its availability needs."""
-    return list(TopologicalSorter({name: _needs(name) for name in TABLES}).static_order())
-
-
-def _needs(name: str) -> tuple[str, ...]:
-    return AVAILABILITY[name].needs
-
-
-def table_sql(table: Table) -> str:
-    """The statement that builds a stored table from `staging.r`: ids, availability, order."""
-    if not table.has_subject:
-        return f"CREATE TABLE {table.qualified} AS FROM staging.r r ORDER BY {stored_order(table)}"
-    availability = AVAILABILITY[table.qualified]
-    columns = names(table.column_names, "r")
-    return (
-        f"CREATE TABLE {table.qualified} AS "
-        f"SELECT {columns}, {evidence_id(table)} AS eid, r.available_at FROM ("
-        f"SELECT {columns}, r.available_at, {row_number(table)} AS n FROM ("
-        f"SELECT {columns}, ({availability.row})::TIMESTAMP AS available_at "
-        f"FROM staging.r r {availability.joins}) r) r ORDER BY {stored_order(table)}"
-    )
-
-
-def _empty(table: Table) -> str:
-    columns = ", ".join(f'NULL::{column.type} AS "{column.name}"' for column in table.columns)
-    return f"SELECT {columns} LIMIT 0"
-
-
-def _rules(table: Table) -> str:
-    types = [column.type for column in table.columns]
-    return _sha256([table_sql(table), types])
-
-
-def _sha256(value: object) -> str:
-    return hashlib.sha256(json.dumps(value).encode()).hexdigest()

@@ -37,7 +37,7 @@ def unchanged(path: Path, size: int, mtime_ns: int) -> bool:
 def verify(source: SourceFile, on_bytes: Callable[[int], None] | None = None) -> Verified:
     """Read `source` to its end; StoreError if it is cut, broken, or has other columns than its table.
 
-    `on_bytes` is told how many bytes of the file were read.
+    `on_bytes` is told how many bytes of the file have been read so far.
     """
     stat = source.path.stat()
     try:
@@ -47,7 +47,9 @@ def verify(source: SourceFile, on_bytes: Callable[[int], None] | None = None) ->
     columns = _parquet_columns(source) if source.suffix == ".parquet" else _csv_columns(source, start, end)
     _check_columns(source, columns)
     if not unchanged(source.path, stat.st_size, stat.st_mtime_ns):
-        raise StoreError(f"{source.path}: changed while it was read", "Wait until it is written and import again.")
+        raise StoreError(
+            f"{source.path}: changed while it was read", "Wait until it is written and import again."
+        )
     return Verified(stat.st_size, stat.st_mtime_ns, sha256, columns)
 
 
@@ -62,7 +64,7 @@ def _read(source: SourceFile, on_bytes: Callable[[int], None]) -> tuple[str, byt
             if len(start) < _MAX_HEADER:
                 start += text[:_MAX_HEADER]
             end = text[-1:] or end
-            on_bytes(len(chunk))
+            on_bytes(file.tell())
     if unpack:
         unpack.finish()
     return digest.hexdigest(), start, end
@@ -119,7 +121,9 @@ def _parquet_columns(source: SourceFile) -> tuple[str, ...]:
                 f"DESCRIBE SELECT * FROM read_parquet({quote_text(str(source.path))})"
             ).fetchall()
         except duckdb.Error as error:
-            raise StoreError(f"{source.path}: not a whole parquet file", _AGAIN, code="broken_file") from error
+            raise StoreError(
+                f"{source.path}: not a whole parquet file", _AGAIN, code="broken_file"
+            ) from error
     return tuple(str(row[0]).lower() for row in described)
 
 

@@ -2,7 +2,6 @@
 
 import csv
 import gzip
-import io
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -33,24 +32,27 @@ def typed_rows(connection: duckdb.DuckDBPyConnection, source: SourceFile, column
 
 
 @contextmanager
-def reading(source: SourceFile) -> Iterator[None]:
-    """Turn DuckDB's errors over `source` into one line that names file, line and column."""
+def reading(source: SourceFile | None, table: str) -> Iterator[None]:
+    """Turn DuckDB's errors over `source`, from which `table` is built, into one that names file and line."""
     try:
         yield
-    except duckdb.OutOfMemoryException as error:
+    except (duckdb.OutOfMemoryException, duckdb.IOException) as error:
         raise StoreError(
-            f"{source.label}: not enough memory or disk space ({first_line(error)})",
+            f"{table}: not enough memory or disk space ({first_line(error)})",
             "Free some space beside the store, or allow more memory with --memory, and import again.",
             code="work_failed",
         ) from error
     except duckdb.Error as error:
+        if source is None:
+            raise
         found = misfit(source.table, str(error))
         if found is not None:
             raise _misfit_error(source, found) from error
         line = _LINE.search(str(error))
         if line is None:
             raise StoreError(
-                f"{source.path}: cannot be read ({first_line(error)})", "Compare it with the release's SHA256SUMS.txt."
+                f"{source.path}: cannot be read ({first_line(error)})",
+                "Compare it with the release's SHA256SUMS.txt.",
             ) from error
         raise StoreError(
             f"{source.path}: line {line[1]} is not a row of {source.table.qualified} ({_reason(str(error))})",
@@ -61,8 +63,11 @@ def reading(source: SourceFile) -> Iterator[None]:
 
 def _parquet_text(connection: duckdb.DuckDBPyConnection, source: SourceFile) -> str:
     file = f"read_parquet({quote_text(str(source.path))})"
-    with reading(source):
-        types = {str(row[0]): str(row[1]) for row in connection.execute(f"DESCRIBE SELECT * FROM {file}").fetchall()}
+    with reading(source, source.table.qualified):
+        types = {
+            str(row[0]): str(row[1])
+            for row in connection.execute(f"DESCRIBE SELECT * FROM {file}").fetchall()
+        }
     official = {column.name: column.type for column in source.table.columns}
     for name, type_ in types.items():
         if official[name.lower()] == "VARCHAR" and type_ != "VARCHAR":
@@ -75,7 +80,7 @@ def _require_empty(
     connection: duckdb.DuckDBPyConnection, source: SourceFile, file: str, name: str, type_: str
 ) -> None:
     """A text column may only be stored as another type when it holds nothing: leading zeros would be lost."""
-    with reading(source):
+    with reading(source, source.table.qualified):
         found = connection.execute(f"SELECT count({quote_name(name)}) FROM {file}").fetchone()
     if found and found[0]:
         raise StoreError(
@@ -89,18 +94,22 @@ def _misfit_error(source: SourceFile, found: Misfit) -> StoreError:
     line = None if source.suffix == ".parquet" else _line_of(source, found.column)
     where = f"{source.path}: {f'line {line}, ' if line else ''}column {found.column}"
     if found.value is None:
-        return StoreError(f"{where}: empty, every row needs one", "Mend the file, or download it again.", code="bad_value")
+        return StoreError(
+            f"{where}: empty, every row needs one", "Mend the file, or download it again.", code="bad_value"
+        )
     if found.column == source.table.key and found.meaning == "text":
         what = "does not begin with the subject's number"
     else:
         what = f"is not {found.meaning}"
-    return StoreError(f"{where}: {found.value!r} {what}", "Mend the file, or download it again.", code="bad_value")
+    return StoreError(
+        f"{where}: {found.value!r} {what}", "Mend the file, or download it again.", code="bad_value"
+    )
 
 
 def _line_of(source: SourceFile, column: str) -> int | None:
     """The line on which the first misfit of `column` ends; None if only its range is wrong."""
-    opened = gzip.open(source.path, "rb") if source.suffix == ".csv.gz" else source.path.open("rb")
-    with opened as raw, io.TextIOWrapper(raw, encoding="utf-8-sig", errors="replace", newline="") as text:
+    unpack = gzip.open if source.suffix == ".csv.gz" else open
+    with unpack(source.path, "rt", encoding="utf-8-sig", errors="replace", newline="") as text:
         rows = csv.reader(text)
         position = [name.strip().lower() for name in next(rows)].index(column)
         for row in rows:

@@ -22,7 +22,7 @@ class Store:
 
     @property
     def database(self) -> Path:
-        """The DuckDB file with the schemas hosp, icu, note, ed …"""
+        """The DuckDB file with the schemas hosp, icu, note, ed and so on."""
         return self.path / DATABASE_FILE
 
     @classmethod

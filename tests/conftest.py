@@ -1,0 +1,67 @@
+"""Stores that many tests share, imported once a test session, also when several workers run."""
+
+import fcntl
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from mcp_mimic.store.importer import import_store
+from mcp_mimic.store.manifest import MANIFEST_FILE
+from mcp_mimic.store.store import Store
+from tests.hospital import write_hospital
+
+
+@pytest.fixture(scope="session")
+def shared_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of this test session, the same one for every worker."""
+    base = tmp_path_factory.getbasetemp()
+    return base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+
+
+@contextmanager
+def _locked(folder: Path, name: str) -> Iterator[None]:
+    with (folder / f"{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _once(folder: Path, name: str, build: Callable[[Path], object]) -> Store:
+    with _locked(folder, name):
+        if not (folder / name / MANIFEST_FILE).exists():
+            build(folder / name)
+    return Store.open(folder / name)
+
+
+@pytest.fixture(scope="session")
+def demo_dir() -> Path:
+    """The open MIMIC-IV demo, from MIMIC_DEMO_DIR; tests on it skip where that is unset."""
+    folder = os.environ.get("MIMIC_DEMO_DIR")
+    if not folder:
+        pytest.skip("MIMIC_DEMO_DIR is not set")
+    return Path(folder)
+
+
+@pytest.fixture(scope="session")
+def demo_store(demo_dir: Path, shared_dir: Path) -> Store:
+    """The demo, imported."""
+    return _once(shared_dir, "demo_store", lambda store: import_store([demo_dir], store))
+
+
+@pytest.fixture(scope="session")
+def small_source(shared_dir: Path) -> Path:
+    """The small hospital of `tests.hospital` as csv.gz files; not to be changed."""
+    with _locked(shared_dir, "small_source"):
+        folder = shared_dir / "small_source"
+        if not folder.exists():
+            partial = write_hospital(shared_dir / "small_source.partial")
+            partial.rename(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def small_store(small_source: Path, shared_dir: Path) -> Store:
+    """The small hospital, imported."""
+    return _once(shared_dir, "small_store", lambda store: import_store([small_source], store))
