@@ -4,17 +4,17 @@ Everything runs in a connection from `mcp_mimic.chart.tasks.open_tasks`. adjudic
 table `adjudicated`; evidence.sql and the expressions of `[[evidence]]` may read it.
 """
 
-import json
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 import duckdb
 
 from harness.errors import ScenarioError
 from harness.scenario import Evidence, Scenario, Search
-from mcp_mimic.contract import VERDICTS
+from mcp_mimic.contract import VERDICTS, canonical_json
 
 ROLES = ("sufficient", "relevant", "qualifying")
 
@@ -169,10 +169,11 @@ def _bounds(search: Search) -> tuple[str, str, str]:
     )
 
 
-def merge_params(scenario: Scenario, params: str | None, **replaced: object) -> str:
-    """A case's params over the scenario's defaults, as JSON with sorted keys."""
-    case = json.loads(params) if params else {}
-    return json.dumps({**scenario.params, **case, **replaced}, sort_keys=True, separators=(",", ":"))
+def merge_params(
+    scenario: Scenario, params: Mapping[str, Any], replaced: Mapping[str, Any] | None = None
+) -> str:
+    """A case's params over the scenario's defaults, under what a reading replaces: canonical JSON."""
+    return canonical_json({**scenario.params, **params, **(replaced or {})})
 
 
 def _run(

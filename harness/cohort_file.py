@@ -1,0 +1,254 @@
+"""The cohort file: one CSV row a case, in a fixed order and fixed bytes."""
+
+import csv
+import io
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from harness.adjudication import merge_params
+from harness.errors import CohortError
+from harness.scenario import Scenario, Verdict, load_scenarios
+from mcp_mimic.chart.tasks import TaskRow
+from mcp_mimic.contract import VERDICTS
+from mcp_mimic.store.store import Store
+
+SPLITS = ("full", "dev")
+_REQUIRED = ("scenario", "subject_id", "index_time", "as_of", "gold")
+
+
+@dataclass(frozen=True)
+class CohortRow:
+    """One case. Times are shifted local times of the record; `params` is canonical JSON."""
+
+    scenario: str
+    subject_id: int
+    hadm_id: int | None
+    stay_id: int | None
+    index_time: datetime
+    as_of: datetime
+    sealed_hadm_id: int | None
+    index_eid: str | None
+    params: str
+    gold: Verdict
+    rule: str
+    fragile: bool = False
+    definition_fragile: bool = False
+    split: str = "full"
+
+    def task(self, task_id: str) -> TaskRow:
+        """The case as `open_tasks` takes it."""
+        return TaskRow(
+            task_id=task_id,
+            subject_id=self.subject_id,
+            as_of=self.as_of,
+            hadm_id=self.hadm_id,
+            stay_id=self.stay_id,
+            index_time=self.index_time,
+            sealed_hadm_id=self.sealed_hadm_id,
+            index_eid=self.index_eid,
+            params=json.loads(self.params),
+        )
+
+
+COLUMNS = tuple(CohortRow.__dataclass_fields__)
+"""The file's columns, in order."""
+
+
+def write_rows(rows: Sequence[CohortRow], path: Path) -> None:
+    """Write a cohort file; the same rows give the same bytes."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    writer.writerows([_written(getattr(row, name)) for name in COLUMNS] for row in rows)
+    path.write_text(text.getvalue(), encoding="utf-8")
+
+
+def _written(value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return value.isoformat() if isinstance(value, datetime) else str(value)
+
+
+def read_cohort(
+    path: Path,
+    store: Store,
+    scenarios: Sequence[Scenario] | None = None,
+    *,
+    columns: Mapping[str, str] | None = None,
+) -> list[CohortRow]:
+    """Read a cohort file and check each row against the scenarios (default: all) and the store.
+
+    `columns` maps a column's name to the one that the file uses for it. Columns other than scenario,
+    subject_id, index_time, as_of and gold may be missing. CohortError names the first row that does not
+    fit (by its line in the file), and what to do.
+    """
+    by_id = {scenario.id: scenario for scenario in scenarios or load_scenarios()}
+    numbered = [(line, _row(_Cells(path, line, cells), by_id)) for line, cells in _cells(path, columns or {})]
+    _require_distinct(path, numbered)
+    _require_in_store(path, numbered, store)
+    return [row for _, row in numbered]
+
+
+def _cells(path: Path, columns: Mapping[str, str]) -> Iterator[tuple[int, dict[str, str]]]:
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise CohortError(
+            f"{path}: cannot be read as a cohort file", "write one with: harness cohort"
+        ) from error
+    reader = csv.DictReader(io.StringIO(text), strict=True)
+    try:
+        header = list(reader.fieldnames or ())
+        names = {name: columns.get(name, name) for name in COLUMNS}
+        wanted = [*(names[name] for name in _REQUIRED), *columns.values()]
+        if unknown := sorted(set(columns) - set(COLUMNS)):
+            raise CohortError(f"a cohort has no column {unknown[0]}", f"map one of {', '.join(COLUMNS)}")
+        if missing := [name for name in wanted if name not in header]:
+            raise CohortError(
+                f"{path}: no column {missing[0]}", "name the file's own column with --map NAME=COLUMN"
+            )
+        found = False
+        for cells in reader:
+            found = True
+            if None in cells or None in cells.values():
+                raise CohortError(
+                    f"{path}, line {reader.line_num}: the row has another number of cells than the header",
+                    "correct the row; cells that hold commas need quotes",
+                )
+            yield reader.line_num, {name: cells.get(own, "").strip() for name, own in names.items()}
+    except csv.Error as error:
+        raise CohortError(f"{path}, line {reader.line_num}: {error}", "correct the row") from error
+    if not found:
+        raise CohortError(f"{path}: no cases", "build a cohort with: harness cohort")
+
+
+class _Cells:
+    """One row's cells, read into types with errors that name the row."""
+
+    def __init__(self, path: Path, line: int, cells: Mapping[str, str]) -> None:
+        self._where = f"{path}, line {line}"
+        self._cells = cells
+
+    def fail(self, problem: str, remedy: str) -> CohortError:
+        return CohortError(f"{self._where}: {problem}", remedy)
+
+    def text(self, name: str, default: str = "") -> str:
+        return self._cells[name] or default
+
+    def integer(self, name: str) -> int | None:
+        text = self._cells[name]
+        if not text:
+            return None
+        if not text.isdecimal():
+            raise self.fail(f"{name} is {text!r}", f"{name} must be a whole number, or empty")
+        return int(text)
+
+    def time(self, name: str) -> datetime:
+        try:
+            moment = datetime.fromisoformat(self._cells[name])
+        except ValueError:
+            moment = None
+        if moment is None or moment.tzinfo is not None:
+            raise self.fail(
+                f"{name} is {self._cells[name]!r}",
+                f"{name} must be a local time of the record such as 2180-07-23T14:00:00",
+            )
+        return moment
+
+    def choice(self, name: str, choices: Sequence[str], default: str) -> str:
+        text = self.text(name, default)
+        if text not in choices:
+            raise self.fail(f"{name} is {text!r}", f"{name} must be one of {', '.join(choices)}")
+        return text
+
+    def params(self) -> dict[str, Any]:
+        try:
+            params = json.loads(self.text("params", "{}"))
+        except ValueError:
+            params = None
+        if not isinstance(params, dict):
+            raise self.fail(f"params is {self._cells['params']!r}", "params must be a JSON object, or empty")
+        return params
+
+
+def _row(cells: _Cells, scenarios: Mapping[str, Scenario]) -> CohortRow:
+    scenario = scenarios.get(cells.text("scenario"))
+    if scenario is None:
+        raise cells.fail(
+            f"unknown scenario {cells.text('scenario')!r}", f"use one of {', '.join(sorted(scenarios))}"
+        )
+    subject = cells.integer("subject_id")
+    if subject is None:
+        raise cells.fail("no subject_id", "every case needs the subject it is about")
+    index_time, as_of = cells.time("index_time"), cells.time("as_of")
+    if as_of < index_time:
+        raise cells.fail(
+            "as_of lies before index_time", "correct the times: the question looks back from as_of"
+        )
+    gold = cells.choice("gold", VERDICTS, "")
+    return CohortRow(
+        scenario=scenario.id,
+        subject_id=subject,
+        hadm_id=cells.integer("hadm_id"),
+        stay_id=cells.integer("stay_id"),
+        index_time=index_time,
+        as_of=as_of,
+        sealed_hadm_id=cells.integer("sealed_hadm_id"),
+        index_eid=cells.text("index_eid") or None,
+        params=merge_params(scenario, cells.params()),
+        gold=next(verdict for verdict in scenario.mix if verdict == gold),
+        rule=cells.text("rule"),
+        fragile=cells.choice("fragile", ("false", "true"), "false") == "true",
+        definition_fragile=cells.choice("definition_fragile", ("false", "true"), "false") == "true",
+        split=cells.choice("split", SPLITS, "full"),
+    )
+
+
+def _require_distinct(path: Path, numbered: Sequence[tuple[int, CohortRow]]) -> None:
+    seen: dict[tuple[object, ...], int] = {}
+    for line, row in numbered:
+        key = (row.scenario, row.subject_id, row.index_time, row.as_of, row.params)
+        if key in seen:
+            raise CohortError(
+                f"{path}, line {line}: the same case as in line {seen[key]}", "remove one of the two"
+            )
+        seen[key] = line
+
+
+def _require_in_store(path: Path, numbered: Sequence[tuple[int, CohortRow]], store: Store) -> None:
+    """Subjects, admissions and stays must be the store's, and belong together."""
+    with duckdb.connect(":memory:") as connection:
+        store.attach(connection, "store")
+        for name, table in (
+            ("subject_id", "hosp.patients"),
+            ("hadm_id", "hosp.admissions"),
+            ("sealed_hadm_id", "hosp.admissions"),
+            ("stay_id", "icu.icustays"),
+        ):
+            own = name.removeprefix("sealed_")
+            lines, subjects, keys = [], [], []
+            for line, row in numbered:
+                if (key := getattr(row, name)) is not None:
+                    lines.append(line)
+                    subjects.append(row.subject_id)
+                    keys.append(key)
+            absent = connection.execute(
+                "select line, key from (select unnest(?::bigint[]) as line, unnest(?::bigint[]) as subject_id, "
+                f"unnest(?::bigint[]) as key) c where not exists (select 1 from store.{table} t "
+                f"where t.subject_id = c.subject_id and t.{own} = c.key) order by line limit 1",
+                [lines, subjects, keys],
+            ).fetchone()
+            if absent is not None:
+                whose = "" if name == "subject_id" else " as this subject's"
+                raise CohortError(
+                    f"{path}, line {absent[0]}: {name} {absent[1]} is not in the store {store.path}{whose}",
+                    "use the store that the cohort was made from, or make a cohort of this store",
+                )
