@@ -1,1 +1,1 @@
-"""One patient as of one moment: the slice."""
+"""One patient's chart as of one moment, and the same cut over many tasks at once."""
