@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 from importlib.metadata import version
 from pathlib import Path
-from typing import Protocol
 
 import duckdb
 
@@ -40,11 +39,8 @@ class Step(StrEnum):
     UNCHANGED = "unchanged"
 
 
-class Progress(Protocol):
-    """Told what an import does; `done` and `total` count bytes of source files within one phase."""
-
-    def __call__(self, step: Step, table: str, done: int, total: int) -> None:
-        """`table` is empty where the step concerns the whole store."""
+type Progress = Callable[[Step, str, int, int], None]
+"""Told the step, the table (empty where the whole store is meant), and bytes done and to do of a phase."""
 
 
 def import_store(
