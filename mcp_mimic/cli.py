@@ -136,6 +136,71 @@ def check(store: StoreOption, json: JsonOption = False) -> int:
     return DONE if report.ok else FAILED
 
 
+@app.command()
+def serve(
+    store: StoreOption,
+    grant: Annotated[Path | None, typer.Option(help="Grant file (JSON).", show_default=False)] = None,
+    patient: Annotated[
+        int | None, typer.Option(metavar="SUBJECT", help="Whose chart, instead of a grant file.")
+    ] = None,
+    as_of: Annotated[
+        str | None, typer.Option(metavar="TIME", help="The moment to be at, e.g. 2180-07-23T14:00:00.")
+    ] = None,
+    sealed_hadm_id: Annotated[
+        int | None, typer.Option(help="Admission whose summary and codes stay hidden.")
+    ] = None,
+    audit: Annotated[Path | None, typer.Option(help="Folder for the audit and the report.")] = None,
+    http: Annotated[bool, typer.Option("--http", help="Streamable HTTP at /mcp instead of stdio.")] = False,
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Port to listen on; 0 for any free one.")
+    ] = 8000,
+    allow_host: Annotated[
+        list[str] | None, typer.Option(help="Name that clients use in the Host header; repeatable.")
+    ] = None,
+) -> None:
+    """Serve one patient's chart as of one moment over MCP.
+
+    Over stdio until the client leaves, or over HTTP with --http. The grant comes from a file, or from --patient and --as-of.
+
+    Example: mcp-mimic serve --store store --patient 10000032 --as-of 2180-07-23T14:00:00
+    """
+    from mcp_mimic import http as transport
+    from mcp_mimic.settings import ServeSettings
+
+    transport.serve(
+        ServeSettings(
+            store=store,
+            grant_file=grant,
+            patient=patient,
+            as_of=as_of,
+            sealed_hadm_id=sealed_hadm_id,
+            audit=audit,
+            http=http,
+            host=host,
+            port=port,
+            allow_hosts=tuple(allow_host or ()),
+        )
+    )
+
+
+@app.command()
+def seal(
+    audit: Annotated[Path, typer.Option(help="Audit folder of the live server.", show_default=False)],
+) -> None:
+    """Close the audit of a live server for good; it answers no further call.
+
+    Prints the number of calls and the last hash as JSON. Ends with 1 where no live server answers.
+
+    Example: mcp-mimic seal --audit /audit
+    """
+    import json
+
+    from mcp_mimic.governance.sealing import request_seal
+
+    typer.echo(json.dumps(request_seal(audit)))
+
+
 def _import_text(store: Path, manifest: "Manifest") -> str:
     rows = sum(entry.rows for entry in manifest.tables.values())
     files = sum(entry.source is not None for entry in manifest.tables.values())

@@ -4,6 +4,7 @@ ChartServerError
 ├── StoreError            a source or a store that cannot be imported, opened or compared
 ├── GrantError            a grant that cannot be read or honoured
 ├── SettingsError         a setting that cannot be used
+├── SealError             an audit that could not be sealed
 └── ToolError             a call that is refused or cannot be answered; it reaches the client
 """
 
@@ -40,6 +41,12 @@ class SettingsError(ChartServerError):
     """A setting cannot be used."""
 
     code = "settings"
+
+
+class SealError(ChartServerError):
+    """An audit could not be sealed; without its seal a trial has no score."""
+
+    code = "work_failed"
 
 
 class ToolError(ChartServerError):

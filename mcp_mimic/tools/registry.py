@@ -1,16 +1,18 @@
 """How a function becomes a tool: guarded, with its published result, and its docstring as description."""
 
+import logging
 from collections.abc import Callable
 from functools import partial, wraps
 from typing import Any
 
-import duckdb
 from fastmcp.tools import ToolResult, tool
 from mcp_types import ToolAnnotations
 
 from mcp_mimic.errors import ToolError
 from mcp_mimic.tools.answers import RowsAnswer, published_schema
 from mcp_mimic.tools.session import Call
+
+logger = logging.getLogger(__name__)
 
 type ToolFunction = Callable[..., ToolResult]
 
@@ -28,11 +30,12 @@ def chart_tool(function: ToolFunction, *, answer: Any, read_only: bool = True) -
         except ToolError as error:
             refused = error.code.startswith("limits.")
             return call.fail("refused" if refused else "error", error.code, error.message, error.remedy)
-        except duckdb.Error as error:
+        except Exception as error:  # noqa: BLE001 a bug too must be audited, and its message may hold values
+            logger.error("tool failed: %s", type(error).__name__)  # noqa: TRY400
             return call.fail(
                 "error",
                 "internal",
-                f"the search failed ({type(error).__name__})",
+                f"the call failed ({type(error).__name__})",
                 "ask for a narrower window; tell the operator if it happens again",
             )
 

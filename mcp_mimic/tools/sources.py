@@ -89,7 +89,7 @@ _ALL = (
         unit="r.valueuom",
         units={"value": "valueuom", "valuenum": "valueuom"},
         hidden=("labevent_id",),
-        quiet=("hadm_id", "specimen_id"),
+        quiet=("hadm_id", "specimen_id", "priority"),
     ),
     _icu(
         "chartevents",

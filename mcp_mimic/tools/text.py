@@ -15,10 +15,15 @@ _CONTROLS = {"Cc", "Cf", "Zl", "Zp", "Cs", "Co"}
 
 def clean(value: Any) -> str:
     """A value on one line: blanks for line breaks, a mark for control characters, no column separator."""
-    text = "yes" if value is True else "no" if value is False else str(value)
+    text = _number(value) if isinstance(value, float) else str(value)
     if text.isascii() and text.isprintable() and "|" not in text:
         return text
     return "".join(_clean_character(character) for character in text)
+
+
+def _number(value: float) -> str:
+    """A number without a needless fraction, to six digits where it has one."""
+    return f"{value:.0f}" if value.is_integer() else f"{value:.6g}"
 
 
 def _clean_character(character: str) -> str:
@@ -39,7 +44,7 @@ def row_line(source: Source, moment: datetime | None, row: Row) -> str:
 
 
 def _item(source: Source, row: Row) -> str:
-    label = clean(row.get("label") or _named(source, row))
+    label = clean(row.get("label") or _named(source, row)) or "-"
     return f"{row['itemid']} {label}" if "itemid" in row and source.item else label
 
 
@@ -52,7 +57,8 @@ def _value_cells(source: Source, row: Row) -> list[str]:
     shown = {"eid", "label", "detail", "itemid", _own_column(source.time), _own_column(source.label or "")}
     shown |= set(source.quiet) | set(source.units.values())
     cells = []
-    for name, value in row.items():
+    values = sorted(row.items(), key=lambda cell: cell[0] not in source.units)
+    for name, value in values:
         if name in shown or (name == "valuenum" and _says_the_same(row.get("value"), value)):
             continue
         unit = row.get(source.units.get(name, ""))

@@ -1,0 +1,111 @@
+"""Sealing a live server's audit from outside: a Unix socket in the audit folder, which no agent can reach."""
+
+import contextlib
+import json
+import os
+import socket
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from mcp_mimic.contract import read_audit
+from mcp_mimic.errors import ChartServerError, SealError, SettingsError
+from mcp_mimic.governance.audit import AUDIT_FILE
+
+SEAL_SOCKET = ".seal.sock"
+_MAX_SOCKET_PATH = 100
+_TIMEOUT_SECONDS = 30
+
+
+class SealListener:
+    """Waits on the socket and seals when somebody asks; a context around the server's life."""
+
+    def __init__(self, folder: Path, seal: Callable[[], Mapping[str, Any]]) -> None:
+        self._path = _socket_path(folder)
+        self._seal = seal
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+
+    def __enter__(self) -> "SealListener":
+        self._path.unlink(missing_ok=True)
+        try:
+            self._socket.bind(str(self._path))
+            self._path.chmod(0o600)
+            self._socket.listen(1)
+        except OSError as error:
+            self._socket.close()
+            raise SettingsError(
+                f"{self._path} cannot be opened: {error.strerror}",
+                "name a local folder that this user may write with --audit",
+            ) from error
+        threading.Thread(target=self._wait, name="seal", daemon=True).start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with contextlib.suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
+        self._socket.close()
+        self._path.unlink(missing_ok=True)
+
+    def _wait(self) -> None:
+        try:
+            connection, _ = self._socket.accept()
+        except OSError:
+            return
+        with connection, contextlib.suppress(OSError):
+            connection.settimeout(_TIMEOUT_SECONDS)
+            try:
+                answer: Mapping[str, Any] = self._seal()
+            except ChartServerError as error:
+                answer = {"error": error.message}
+            self._path.unlink(missing_ok=True)
+            connection.sendall(json.dumps(answer).encode() + b"\n")
+
+
+def request_seal(folder: Path) -> dict[str, Any]:
+    """Ask the live server of `folder` to seal, and return the number of calls and the last hash.
+
+    An audit that is sealed already gives the same again. SealError if no live server answers.
+    """
+    sealed = _sealed(folder)
+    if sealed is not None:
+        return sealed
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+            connection.settimeout(_TIMEOUT_SECONDS)
+            connection.connect(str(_socket_path(folder)))
+            with connection.makefile("rb") as stream:
+                answer = json.loads(stream.readline() or b"null")
+    except (OSError, ValueError) as error:
+        raise SealError(
+            f"no live server answers in {folder}", "a dead server's audit stays unsealed; run the trial again"
+        ) from error
+    if not isinstance(answer, dict) or "error" in answer:
+        raise SealError(f"the server in {folder} could not seal", "look at the server's log")
+    return answer
+
+
+def _sealed(folder: Path) -> dict[str, Any] | None:
+    try:
+        fd = os.open(folder / AUDIT_FILE, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return None
+    with os.fdopen(fd, encoding="utf-8", errors="replace") as file:
+        lines = file.read().splitlines()
+    if not read_audit(lines).sealed:
+        return None
+    last = json.loads(lines[-1])
+    return {"calls": last["calls"], "hash": last["hash"]}
+
+
+def _socket_path(folder: Path) -> Path:
+    path = folder / SEAL_SOCKET
+    if len(os.fsencode(path)) > _MAX_SOCKET_PATH:
+        raise SettingsError(
+            f"the path of the audit folder is too long for a socket: {folder}",
+            "name a shorter path with --audit",
+        )
+    return path
