@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from harness.scoring.coverage import Search, touches, uncovered
-from harness.scoring.gold import Gold, Requirement
+from harness.scoring.gold import Entry, Gold, Requirement
 from harness.scoring.trail import Trail
 
 
@@ -96,10 +96,17 @@ def _missing(need: Requirement, trail: Trail, held: Collection[str]) -> str | No
 
 
 def _first_hole(need: Requirement, searches: Sequence[Search]) -> str | None:
-    """The first hole in the requirement's search: together for an absence, by the best one for a series."""
-    for entry in need.search:
-        hole = uncovered(entry, searches if need.kind == "absence" else ())
-        if hole is None or any(uncovered(entry, (search,)) is None for search in searches):
-            continue
-        return hole if need.kind == "absence" else f"{hole} by one search"
-    return None
+    """The first hole in the requirement's search; with `any`, None if one of its entries has none."""
+    together = need.kind == "absence"
+    holes = [(uncovered if together else _hole_of_the_best)(entry, searches) for entry in need.search]
+    if need.any and None in holes:
+        return None
+    return next((hole for hole in holes if hole is not None), None)
+
+
+def _hole_of_the_best(entry: Entry, searches: Sequence[Search]) -> str | None:
+    """For a series: one of the searches must cover the entry alone."""
+    if any(uncovered(entry, (search,)) is None for search in searches):
+        return None
+    hole = uncovered(entry, ())
+    return hole and f"{hole} by one search"

@@ -36,13 +36,17 @@ class Entry:
 
 @dataclass(frozen=True)
 class Requirement:
-    """What one part of an adequate answer rests on."""
+    """What one part of an adequate answer rests on.
+
+    `any`: for an absence, one covered entry of `search` is enough; otherwise all must be covered.
+    """
 
     id: str
     kind: str
     alternatives: tuple[frozenset[str], ...]
     relevant: frozenset[str]
     search: tuple[Entry, ...]
+    any: bool = False
 
 
 @dataclass(frozen=True)
@@ -130,7 +134,14 @@ def _requirement(data: object) -> Requirement:
     if not alternatives and (kind == "rows" or not search):
         raise GoldError(f"{name}: nothing can satisfy it, for it names no rows and no search")
     relevant = frozenset(_eids(item.get("relevant", ()), f"{name}.relevant"))
-    return Requirement(name, kind, alternatives, relevant, search)
+    return Requirement(name, kind, alternatives, relevant, search, any=_any(item, name, kind))
+
+
+def _any(item: Mapping[str, Any], name: str, kind: str) -> bool:
+    value = item.get("any", False)
+    if not isinstance(value, bool) or (value and kind != "absence"):
+        raise GoldError(f"{name}: any is true or false, and true for an absence only")
+    return value
 
 
 def _entry(data: object, where: str) -> Entry:

@@ -156,6 +156,13 @@ def test_rows_or_a_search_satisfy_a_requirement_that_has_both() -> None:
     assert not _satisfied(need, searched("hosp.emar", "emar:5", complete=False))
 
 
+def test_one_covered_entry_is_enough_where_any_will_do() -> None:
+    either = _absence(entry("icu.outputevents"), entry("icu.chartevents")) | {"any": True}
+    assert _satisfied(either, searched("icu.chartevents"))
+    assert not _satisfied(either, searched("icu.chartevents", end=B))
+    assert not _satisfied(either | {"any": False}, searched("icu.chartevents"))
+
+
 def test_a_hole_is_named() -> None:
     result = score(
         gold("no", _absence(entry(names=["insulin"]))), "## Answer: NO\n[search:1]", searched(start=A, end=B)

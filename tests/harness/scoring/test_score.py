@@ -163,6 +163,7 @@ DAMAGES: list[tuple[dict[str, Any], str]] = [
     ({"requirements": [requirement("a", "guess", [["lab:1"]])]}, "kind 'guess'"),
     ({"requirements": [requirement("a", "absence", search=[entry(start="soon")])]}, "is not a local time"),
     ({"requirements": [requirement("a", "absence", search=[entry(end="2180-01-01T07:00:00")])]}, "before it begins"),
+    ({"requirements": [requirement("a", "series", search=[entry()]) | {"any": True}]}, "for an absence only"),
     ({"verdict": "maybe"}, "verdict: 'maybe'"),
     ({"label": "certain"}, "label: 'certain'"),
     ({"fragile": "no"}, "fragile: neither true nor false"),

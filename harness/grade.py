@@ -1,0 +1,210 @@
+"""Grades a job: every trial scored anew from what it left behind, against the tasks folder's gold."""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from harness.errors import JobError, TaskError
+from harness.scoring.files import MAX_GOLD, read_file
+from harness.scoring.gold import Gold, GoldError, read_gold
+from harness.scoring.score import UnsealedError
+from harness.scoring.verify import score_parts
+from harness.stats.record import TrialScore
+from harness.stats.summary import summarise
+from harness.trial import Trial, find_trials, read_trial
+
+Tell = Callable[[int, int], None]
+"""Told how many of how many trials are graded."""
+
+_MAX_RECORD = 64 * 1024 * 1024
+_REBUILD = "build the tasks again with `harness build`, or name the tasks folder that the job was run on"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a job's configuration says: its trials as (task, system), and its systems; nothing if it says nothing."""
+
+    trials: frozenset[tuple[str, str]]
+    systems: Mapping[str, Mapping[str, Any]]
+    agent_digests: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class JobScores:
+    """A job's graded trials, and what its numbers rest on.
+
+    `missing` are planned trials that are not there. `gold_digest` stands for the gold of all tasks that were
+    graded; `gold_changed` trials were scored by another gold when they were run.
+    """
+
+    job: str
+    classification: str
+    release: str
+    gold_digest: str
+    gold_changed: int
+    systems: Mapping[str, Mapping[str, Any]]
+    trials: tuple[TrialScore, ...]
+    missing: tuple[tuple[str, str], ...]
+
+    @cached_property
+    def summary(self) -> dict[str, Any]:
+        """The numbers, as `--json` prints them."""
+        missing = Counter(system for _, system in self.missing)
+        about = {
+            "name": self.job,
+            "classification": self.classification,
+            "release": self.release,
+            "tasks": len({trial.task for trial in self.trials}),
+            "gold_digest": self.gold_digest,
+            "gold_changed_since_run": self.gold_changed,
+            "missing": [f"{task}__{system}" for task, system in self.missing],
+        }
+        numbers = summarise(self.trials, {tag: missing.get(tag, 0) for tag in self._tags}, about)
+        for tag, system in numbers["systems"].items():
+            known = self.systems.get(tag, {})
+            system |= {"instrument": bool(known.get("instrument")), "about": str(known.get("about", ""))}
+        return numbers
+
+    @property
+    def _tags(self) -> list[str]:
+        """The systems in the order in which the job names them, then any others."""
+        others = sorted({trial.system for trial in self.trials}.difference(self.systems))
+        return [*self.systems, *others]
+
+
+def grade_job(job_dir: Path, tasks_dir: Path, tell: Tell = lambda _done, _all: None) -> JobScores:
+    """Score every trial of a job; nothing is run again and nothing in the job is changed.
+
+    JobError if the job has no trials or was run on other tasks, TaskError if a gold file is damaged.
+    """
+    tasks = _Tasks(tasks_dir)
+    plan = _read_plan(job_dir)
+    for task, digest in plan.agent_digests.items():
+        tasks.require_unchanged(task, digest)
+    names = find_trials(job_dir)
+    if not names and not plan.trials:
+        raise JobError(f"{job_dir} holds no trials", "run systems first: harness run")
+    graded: list[TrialScore] = []
+    changed = 0
+    for number, name in enumerate(names, start=1):
+        trial = read_trial(job_dir, name)
+        score = _grade(trial, tasks)
+        changed += trial.gold_digest not in (None, tasks.gold(trial.task)[2])
+        graded.append(score)
+        tell(number, len(names))
+    there = {(trial.task, trial.system) for trial in graded}
+    return JobScores(
+        job=job_dir.resolve().name,
+        classification=tasks.classification,
+        release=tasks.release,
+        gold_digest=tasks.digest({trial.task for trial in graded}),
+        gold_changed=changed,
+        systems=plan.systems,
+        trials=tuple(graded),
+        missing=tuple(sorted(plan.trials - there)),
+    )
+
+
+def _grade(trial: Trial, tasks: "_Tasks") -> TrialScore:
+    data, gold, _ = tasks.gold(trial.task)
+    status, cause, score = trial.status, trial.cause, None
+    if status != "dead":
+        try:
+            score = score_parts(data, trial.report, trial.submission, trial.audit)
+        except UnsealedError as error:
+            status, cause = "dead", str(error)
+    return TrialScore(
+        trial=trial.name,
+        task=trial.task,
+        scenario=gold.scenario,
+        system=trial.system,
+        cluster=tasks.cluster(trial.task),
+        gold=gold.verdict,
+        fragile=gold.fragile,
+        definition_fragile=gold.definition_fragile,
+        label=gold.label,
+        status=status,
+        cause=cause,
+        attempts=trial.attempts,
+        score=score,
+    )
+
+
+class _Tasks:
+    """A tasks folder, as grading needs it: gold files, clusters, digests."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        manifest = _json(folder, "manifest.json")
+        if manifest is None:
+            raise TaskError(f"{folder} is not a tasks folder: manifest.json cannot be read", _REBUILD)
+        self.classification = str(manifest.get("classification", "credentialed"))
+        self.release = str(manifest.get("release", ""))
+        self._entries = _entries(manifest.get("tasks"))
+        self._golds: dict[str, tuple[bytes, Gold, str]] = {}
+
+    def gold(self, task: str) -> tuple[bytes, Gold, str]:
+        """A task's gold file: its bytes, its content, its digest."""
+        if task not in self._golds:
+            if task not in self._entries:
+                raise JobError(f"the job has a trial of task {task}, which {self._folder} has not", _REBUILD)
+            reading = read_file(self._folder, task, "tests", "gold.json", cap=MAX_GOLD)
+            if reading.data is None:
+                raise TaskError(f"task {task}: gold.json {reading.problem or 'is missing'}", _REBUILD)
+            try:
+                gold = read_gold(json.loads(reading.data))
+            except (GoldError, ValueError, RecursionError) as error:
+                raise TaskError(f"task {task}: its gold is damaged: {error}", _REBUILD) from error
+            if gold.task != task:
+                raise TaskError(f"task {task}: its gold is that of {gold.task}", _REBUILD)
+            self._golds[task] = (reading.data, gold, "sha256:" + sha256(reading.data).hexdigest())
+        return self._golds[task]
+
+    def cluster(self, task: str) -> str:
+        """The opaque name of the task's subject; the task's own where the manifest has none."""
+        return str(self._entries[task].get("cluster") or task)
+
+    def digest(self, tasks: set[str]) -> str:
+        """One digest over the gold of these tasks."""
+        lines = "".join(f"{task} {self.gold(task)[2]}\n" for task in sorted(tasks))
+        return "sha256:" + sha256(lines.encode()).hexdigest()
+
+    def require_unchanged(self, task: str, agent_digest: str) -> None:
+        """JobError if the task that was answered is not the one that is in the folder now."""
+        entry = self._entries.get(task)
+        if entry is None or entry.get("agent_digest") != agent_digest:
+            change = "is not there" if entry is None else "is another one, as its agent saw it,"
+            raise JobError(f"task {task} {change} in {self._folder}", _REBUILD)
+
+
+def _entries(tasks: object) -> dict[str, Mapping[str, Any]]:
+    """The manifest's tasks by id, whether it lists them or maps them."""
+    if isinstance(tasks, dict):
+        return {str(name): entry for name, entry in tasks.items() if isinstance(entry, dict)}
+    listed = tasks if isinstance(tasks, list) else []
+    return {str(entry["id"]): entry for entry in listed if isinstance(entry, dict) and "id" in entry}
+
+
+def _read_plan(job: Path) -> Plan:
+    config = _json(job, "config.json") or {}
+    own = config.get("clinicare")
+    own = own if isinstance(own, dict) else {}
+    tasks, systems = own.get("tasks"), own.get("systems")
+    if not isinstance(tasks, dict) or not isinstance(systems, dict):
+        return Plan(frozenset(), {}, {})
+    trials = frozenset((str(task), str(tag)) for task in tasks for tag in systems)
+    return Plan(trials, systems, tasks)
+
+
+def _json(folder: Path, name: str) -> dict[str, Any] | None:
+    reading = read_file(folder, name, cap=_MAX_RECORD)
+    try:
+        value = json.loads(reading.data or b"null")
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
