@@ -1,0 +1,112 @@
+"""One patient's chart in the making: who, where, and the rows so far."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from random import Random
+from typing import Any
+
+from harness.synthetic.dictionaries import caregivers, providers
+from harness.synthetic.draws import generator
+from harness.synthetic.ids import Ids
+from harness.synthetic.people import Person, draw_person
+from harness.synthetic.plan import Case
+from harness.synthetic.stays import Admission, Segment, draw_admissions
+
+Row = dict[str, Any]
+"""Official columns by name; keys that begin with `_` tie rows together and are not written."""
+
+
+@dataclass
+class Chart:
+    """A patient and the rows written about them, by qualified table name."""
+
+    seed: int
+    case: Case
+    ids: Ids
+    person: Person
+    index_time: datetime
+    admissions: list[Admission]
+    rows: defaultdict[str, list[Row]] = field(default_factory=lambda: defaultdict(list))
+
+    def rng(self, part: str) -> Random:
+        """The generator of random numbers of one part of the chart; parts do not disturb each other."""
+        return generator(self.seed, self.case.key, part)
+
+    def add(self, table: str, row: Row) -> Row:
+        """Write a row of the patient."""
+        row["subject_id"] = self.person.subject_id
+        self.rows[table].append(row)
+        return row
+
+    def admission_at(self, time: datetime) -> Admission | None:
+        """The admission that the time lies in, from admittime to dischtime."""
+        return next((a for a in self.admissions if a.admitted <= time <= a.discharged), None)
+
+    def icu_at(self, time: datetime) -> tuple[Admission, Segment] | None:
+        """The ICU stay that the time lies in, with its admission."""
+        return next(((a, s) for a, s in self.icu_stays() if s.start <= time <= s.end), None)
+
+    def icu_stays(self) -> Iterator[tuple[Admission, Segment]]:
+        """All ICU stays with their admissions, by time."""
+        for admission in self.admissions:
+            for segment in admission.icu:
+                yield admission, segment
+
+    def ventilated(self, stay: Segment) -> tuple[datetime, datetime] | None:
+        """When the patient is on a ventilator in that stay."""
+        rng = self.rng(f"ventilation {stay.stay_id}")
+        if rng.random() > 0.4:
+            return None
+        start = minute(stay.start + timedelta(minutes=rng.randint(5, 200)))
+        end = start + timedelta(minutes=rng.randint(420, 3600))
+        latest = stay.end - timedelta(hours=2)
+        return (start, min(end, minute(latest))) if start < latest else None
+
+    def catheter(self, stay: Segment) -> tuple[datetime, datetime] | None:
+        """When a urinary catheter is in during that stay."""
+        rng = self.rng(f"catheter {stay.stay_id}")
+        if rng.random() > 0.8:
+            return None
+        hours = (stay.end - stay.start) / timedelta(hours=1)
+        end = stay.end if rng.random() < 0.6 else stay.start + timedelta(hours=rng.uniform(0.6, 1) * hours)
+        return minute(stay.start), minute(end)
+
+    def operation(self, stay: Segment) -> tuple[datetime, datetime] | None:
+        """When the patient is in the operating room during that stay; never near the index time."""
+        rng = self.rng(f"operation {stay.stay_id}")
+        sent = minute(stay.start + timedelta(hours=rng.uniform(10, 60)))
+        received = sent + timedelta(minutes=rng.randint(70, 300))
+        surgical = self.person.condition in ("surgical", "trauma", "bleeding") and rng.random() < 0.4
+        near = abs(sent - self.index_time) < timedelta(hours=16)
+        fits = received < stay.end - timedelta(hours=4)
+        return (sent, received) if surgical and fits and not near else None
+
+
+def minute(time: datetime) -> datetime:
+    """The time without its seconds."""
+    return time.replace(second=0, microsecond=0)
+
+
+def pick_caregiver(rng: Random) -> int:
+    """A caregiver of the house."""
+    return rng.choice(caregivers())
+
+
+def pick_provider(rng: Random) -> str:
+    """A provider of the house."""
+    return rng.choice(providers())
+
+
+def open_chart(case: Case, seed: int) -> Chart:
+    """Draw the patient, the index time and the admissions of a case."""
+    ids = Ids(seed, case.index)
+    rng = generator(seed, case.key, "person")
+    day = datetime(rng.randint(2113, 2192), 1, 1) + timedelta(days=rng.randrange(365))
+    second = rng.randrange(60) if case.plant is None or case.plant.anchor == "icu" else 0
+    index_time = day + timedelta(minutes=rng.randrange(1440), seconds=second)
+    person = draw_person(case, ids.next("subject"), index_time, rng)
+    stays = generator(seed, case.key, "stays")
+    admissions = draw_admissions(case, person.condition, index_time, ids, stays)
+    return Chart(seed, case, ids, person, index_time, admissions)

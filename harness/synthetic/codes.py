@@ -1,0 +1,139 @@
+"""What is coded after discharge, what is ordered besides drugs, and measurements of the clinic."""
+
+from datetime import timedelta
+from random import Random
+
+from harness.synthetic.chart import Chart, minute, pick_provider
+from harness.synthetic.dictionaries import read_reference
+from harness.synthetic.drugs import add_poe
+from harness.synthetic.stays import Admission
+
+_ORDERS = (
+    ("General Care", "Vitals/Monitoring"),
+    ("General Care", "Activity"),
+    ("General Care", "Telemetry"),
+    ("IV therapy", "IV access"),
+    ("Nutrition", "Diet Order"),
+)
+_DAILY_ORDERS = (("Lab", None), ("Lab", None), ("Radiology", "General Xray"), ("General Care", "Other"))
+
+
+def add_codes(chart: Chart) -> None:
+    """Write diagnoses, procedures, DRGs and billed services of every admission, and the clinic's records."""
+    rng = chart.rng("codes")
+    for admission in chart.admissions:
+        _add_diagnoses(chart, admission, rng)
+        _add_procedures(chart, admission, rng)
+        _add_groups(chart, admission, rng)
+        _add_services(chart, admission, rng)
+    _add_clinic(chart, rng)
+
+
+def add_orders(chart: Chart) -> None:
+    """Write the orders of every admission that are not for drugs."""
+    rng = chart.rng("orders")
+    kind: str
+    subtype: str | None
+    for admission in chart.admissions:
+        ordered = admission.admitted + timedelta(minutes=rng.randint(5, 50), seconds=rng.randrange(60))
+        provider, hadm_id = pick_provider(rng), admission.hadm_id
+        admit = add_poe(chart, hadm_id, ordered, "ADT orders", "Admit", provider)
+        chart.add(
+            "hosp.poe_detail",
+            {"_order": admit, "field_name": "Admit category", "field_value": "Admit to inpatient"},
+        )
+        status = add_poe(chart, hadm_id, ordered, "General Care", "Code status", provider)
+        chart.add(
+            "hosp.poe_detail",
+            {"_order": status, "field_name": "Code status", "field_value": "Resuscitate (Full code)"},
+        )
+        for kind, subtype in _ORDERS:
+            add_poe(chart, hadm_id, ordered + timedelta(minutes=rng.randint(0, 20)), kind, subtype, provider)
+        time = ordered + timedelta(hours=rng.uniform(4, 16))
+        while time < admission.discharged:
+            kind, subtype = rng.choice(_DAILY_ORDERS)
+            add_poe(chart, hadm_id, time.replace(microsecond=0), kind, subtype, pick_provider(rng))
+            time += timedelta(hours=rng.uniform(3, 15))
+        if not admission.died:
+            leave = minute(admission.discharged) - timedelta(minutes=rng.randint(20, 90))
+            if leave > admission.admitted:
+                row = add_poe(chart, hadm_id, leave, "ADT orders", "Discharge", provider)
+                chart.add(
+                    "hosp.poe_detail",
+                    {"_order": row, "field_name": "Discharge When", "field_value": "Discharge Now"},
+                )
+
+
+def _codes(chart: Chart, kind: str, group: str, *, versioned: bool = True) -> list[dict[str, str]]:
+    return [
+        row
+        for row in read_reference("codes")
+        if row["kind"] == kind
+        and row["archetype"] == group
+        and (not versioned or row["version"] == str(chart.person.icd_version))
+    ]
+
+
+def _add_diagnoses(chart: Chart, admission: Admission, rng: Random) -> None:
+    main, others = _codes(chart, "dx", chart.person.condition), _codes(chart, "dx", "any")
+    chosen = [rng.choice(main), *rng.sample(others, rng.randint(3, 6))]
+    for place, row in enumerate(chosen, 1):
+        codes = {"seq_num": place, "icd_code": row["code"], "icd_version": row["version"]}
+        chart.add("hosp.diagnoses_icd", {"hadm_id": admission.hadm_id, **codes})
+
+
+def _add_procedures(chart: Chart, admission: Admission, rng: Random) -> None:
+    chosen = _codes(chart, "px", chart.person.condition)[:1]
+    others = _codes(chart, "px", "any")
+    chosen = chosen + rng.sample(others, rng.randint(0, len(others)))
+    for place, row in enumerate(chosen, 1):
+        day = (admission.admitted + (admission.discharged - admission.admitted) * rng.random()).date()
+        codes = {"seq_num": place, "icd_code": row["code"], "icd_version": row["version"]}
+        chart.add("hosp.procedures_icd", {"hadm_id": admission.hadm_id, "chartdate": day, **codes})
+
+
+def _add_groups(chart: Chart, admission: Admission, rng: Random) -> None:
+    for row in _codes(chart, "drg", chart.person.condition, versioned=False):
+        refined = row["version"] == "APR"
+        chart.add(
+            "hosp.drgcodes",
+            {
+                "hadm_id": admission.hadm_id,
+                "drg_type": row["version"],
+                "drg_code": row["code"],
+                "description": row["title"],
+                "drg_severity": rng.randint(1, 4) if refined else None,
+                "drg_mortality": rng.randint(1, 4) if refined else None,
+            },
+        )
+
+
+def _add_services(chart: Chart, admission: Admission, rng: Random) -> None:
+    if rng.random() < 0.25:
+        row = rng.choice(_codes(chart, "hcpcs", "any", versioned=False))
+        chart.add(
+            "hosp.hcpcsevents",
+            {
+                "hadm_id": admission.hadm_id,
+                "chartdate": admission.admitted.date(),
+                "hcpcs_cd": row["code"],
+                "seq_num": 1,
+                "short_description": row["short"],
+            },
+        )
+
+
+def _add_clinic(chart: Chart, rng: Random) -> None:
+    person, first = chart.person, chart.admissions[0].arrived
+    for _ in range(rng.randint(0, 5)):
+        day = (first - timedelta(days=rng.randint(8, 500))).date()
+        weight = person.weight_kg * rng.uniform(0.97, 1.04)
+        results = {
+            "Blood Pressure": f"{rng.randint(104, 158)}/{rng.randint(58, 92)}",
+            "Weight (Lbs)": f"{weight * 2.2046:.1f}",
+            "BMI (kg/m2)": f"{weight / (person.height_cm / 100) ** 2:.1f}",
+        }
+        for name, value in results.items():
+            chart.add(
+                "hosp.omr", {"chartdate": day, "seq_num": 1, "result_name": name, "result_value": value}
+            )

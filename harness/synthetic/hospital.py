@@ -1,0 +1,128 @@
+"""The synthetic hospital: plans its patients, generates their charts, writes the official file layout."""
+
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from harness.errors import HarnessError
+from harness.scenario import load_scenarios
+from harness.synthetic.chart import Chart, open_chart
+from harness.synthetic.codes import add_codes, add_orders
+from harness.synthetic.cultures import add_cultures
+from harness.synthetic.dictionaries import dictionary_rows
+from harness.synthetic.drugs import add_drugs
+from harness.synthetic.encounters import add_encounters
+from harness.synthetic.fluids import add_fluids
+from harness.synthetic.labs import add_labs
+from harness.synthetic.numbering import number
+from harness.synthetic.overlay import plant, suppress
+from harness.synthetic.plan import Case, PlantedScenario, plan_cases
+from harness.synthetic.procedures import add_procedures
+from harness.synthetic.vitals import add_lab_copies, add_vitals
+from harness.synthetic.writer import open_tables
+from mcp_mimic.store.classification import seal_synthetic
+
+Progress = Callable[[int, int], None]
+"""Called with patients written and patients in all."""
+
+_BACKGROUND = (
+    add_encounters,
+    add_labs,
+    add_vitals,
+    add_fluids,
+    add_procedures,
+    add_drugs,
+    add_orders,
+    add_cultures,
+    add_codes,
+)
+
+
+@dataclass(frozen=True)
+class PlantedCase:
+    """Who carries which plant, and the verdict that adjudication must come to."""
+
+    scenario: str
+    plant_id: str
+    verdict: str
+    subject_id: int
+    index_time: datetime
+
+
+@dataclass(frozen=True)
+class Hospital:
+    """What was written: the folder, rows by table, and the carriers of the plants."""
+
+    path: Path
+    seed: int
+    patients: int
+    rows: dict[str, int]
+    plants: tuple[PlantedCase, ...]
+
+
+def write_hospital(
+    out: Path,
+    *,
+    seed: int = 20260101,
+    patients: int | None = None,
+    scenarios: Sequence[PlantedScenario] | None = None,
+    progress: Progress | None = None,
+) -> Hospital:
+    """Write a hospital that carries every plant of the scenarios into `out`, sealed as synthetic.
+
+    The same seed, scenarios and number of patients give the same bytes. `scenarios` defaults to those
+    that come with the harness; `patients` raises the number of neighbours. Raises HarnessError where
+    `out` holds something already, ScenarioError for a plant that cannot be realised.
+    """
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise HarnessError(f"{out} exists and is not empty", "name a new folder")
+    cases = plan_cases(load_scenarios() if scenarios is None else scenarios, patients)
+    partial = out.with_name(f".{out.name}.partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    try:
+        hospital = _write(partial, out, cases, seed, progress)
+        seal_synthetic(partial)
+        if out.exists():
+            out.rmdir()
+        partial.rename(out)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+    return hospital
+
+
+def _write(folder: Path, out: Path, cases: list[Case], seed: int, progress: Progress | None) -> Hospital:
+    charts = sorted((open_chart(case, seed) for case in cases), key=lambda chart: chart.person.subject_id)
+    planted = []
+    with open_tables(folder) as tables:
+        tables.write(dictionary_rows())
+        for done, chart in enumerate(charts, 1):
+            fill_chart(chart)
+            tables.write(chart.rows)
+            chart.rows.clear()
+            if chart.case.plant and chart.case.scenario:
+                planted.append(
+                    PlantedCase(
+                        chart.case.scenario,
+                        chart.case.plant.id,
+                        chart.case.plant.verdict,
+                        chart.person.subject_id,
+                        chart.index_time,
+                    )
+                )
+            if progress:
+                progress(done, len(charts))
+    by_plan = sorted(planted, key=lambda case: (case.scenario, case.plant_id, case.subject_id))
+    return Hospital(out, seed, len(charts), tables.counts, tuple(by_plan))
+
+
+def fill_chart(chart: Chart) -> None:
+    """Write the whole chart: background, the plant over it, then what follows from both."""
+    for add in _BACKGROUND:
+        add(chart)
+    if chart.case.plant:
+        suppress(chart, chart.case.plant)
+        plant(chart, chart.case.plant)
+    add_lab_copies(chart)
+    number(chart)

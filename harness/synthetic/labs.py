@@ -1,0 +1,176 @@
+"""Laboratory results: rounds of specimens in the emergency department, on wards and in the ICU."""
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime, timedelta
+from random import Random
+
+from harness.synthetic.chart import Chart, Row, minute, pick_provider
+from harness.synthetic.dictionaries import LabItem, panel_items
+from harness.synthetic.physiology import Physiology, lab_item
+from harness.synthetic.stays import Segment
+
+_SPECIMEN_TYPE = 52033
+_URINE_COLOUR = 51508
+TUBES = {
+    "chemistry": ("chemistry", "liver", "cardiac"),
+    "count": ("count", "differential"),
+    "coagulation": ("coagulation",),
+    "gas": ("gas", "gas_extra", "lactate"),
+    "urine": ("urine",),
+}
+"""Specimen → the panels that are run on it."""
+
+Round = tuple[datetime, tuple[str, ...], str]
+"""Draw time, panels, and where: ed, ward, pacu, icu or clinic."""
+
+
+def add_labs(chart: Chart) -> None:
+    """Write the background's results of every admission, and some from the clinic before."""
+    rng, physiology = chart.rng("labs"), Physiology(chart, "lab values")
+    rounds = list(_clinic_rounds(chart, rng))
+    for admission in chart.admissions:
+        for segment in admission.segments:
+            rounds += _rounds(chart, segment, rng)
+    for time, panels, place in sorted(rounds):
+        for tube in TUBES.values():
+            chosen = tuple(item for panel in panels if panel in tube for item in panel_items(panel))
+            if chosen:
+                _add_tube(chart, chosen, time, place, physiology, rng)
+
+
+def _clinic_rounds(chart: Chart, rng: Random) -> Iterator[Round]:
+    first = chart.admissions[0].arrived
+    for _ in range(rng.choice((0, 0, 1, 2))):
+        day = first - timedelta(days=rng.randint(12, 330))
+        yield (
+            (day.replace(hour=rng.randint(8, 15), minute=rng.randrange(60), second=0)),
+            (
+                "chemistry",
+                "count",
+            ),
+            "clinic",
+        )
+
+
+def _rounds(chart: Chart, segment: Segment, rng: Random) -> Iterator[Round]:
+    if segment.kind == "ed":
+        yield _ed_round(segment, rng)
+    elif segment.kind == "icu":
+        yield from _icu_rounds(chart, segment, rng)
+    else:
+        yield from _ward_rounds(segment, rng)
+
+
+def _some(rng: Random, **chances: float) -> tuple[str, ...]:
+    return tuple(panel for panel, chance in chances.items() if rng.random() < chance)
+
+
+def _ed_round(segment: Segment, rng: Random) -> Round:
+    panels = ("chemistry", "count", "differential")
+    extra = _some(rng, coagulation=0.6, liver=0.5, cardiac=0.3, lactate=0.35, urine=0.5)
+    return minute(segment.start + timedelta(minutes=rng.randint(10, 38))), panels + extra, "ed"
+
+
+def _ward_rounds(segment: Segment, rng: Random) -> Iterator[Round]:
+    day = segment.start.replace(hour=0, minute=0, second=0)
+    while day < segment.end:
+        morning = day + timedelta(hours=5, minutes=rng.randint(0, 130))
+        if segment.holds(morning) and rng.random() < 0.93:
+            yield morning, ("chemistry", "count", *_some(rng, coagulation=0.3, liver=0.2)), "ward"
+        evening = day + timedelta(hours=16, minutes=rng.randint(0, 180))
+        if segment.holds(evening) and rng.random() < 0.3:
+            yield evening, ("chemistry", *_some(rng, count=0.3, lactate=0.1)), "ward"
+        day += timedelta(days=1)
+
+
+def _icu_rounds(chart: Chart, segment: Segment, rng: Random) -> Iterator[Round]:
+    ventilation = chart.ventilated(segment)
+    time = minute(segment.start + timedelta(minutes=rng.randint(8, 45)))
+    number = 0
+    while segment.holds(time):
+        panels = ["chemistry"]
+        if number % 2 == 0:
+            panels += ["count", *_some(rng, coagulation=0.5, liver=0.3, differential=0.2)]
+        on_ventilator = ventilation is not None and ventilation[0] <= time < ventilation[1]
+        if rng.random() < (0.9 if on_ventilator else 0.3):
+            panels += ["gas", *_some(rng, gas_extra=0.4, lactate=0.4)]
+        yield time, tuple(panels), "icu"
+        time = minute(time + timedelta(minutes=rng.randint(290, 420)))
+        number += 1
+
+
+def _add_tube(
+    chart: Chart,
+    items: tuple[LabItem, ...],
+    time: datetime,
+    place: str,
+    physiology: Physiology,
+    rng: Random,
+) -> None:
+    fate = rng.random()
+    values: Mapping[int, float | None] = physiology.panel(items, time)
+    comment = None
+    if fate < 0.012:
+        values, comment = dict.fromkeys(list(values)[:1]), "SPECIMEN CANCELLED, QUANTITY NOT SUFFICIENT."
+    add_specimen(chart, values, time, place, rng, comment=comment)
+
+
+def add_specimen(
+    chart: Chart,
+    values: Mapping[int, float | None],
+    time: datetime,
+    place: str,
+    rng: Random,
+    *,
+    stored: datetime | None = None,
+    comment: str | None = None,
+) -> list[Row]:
+    """Write one specimen's results: itemid → value, None for a result without one."""
+    gas = any(lab_item(itemid).category == "Blood Gas" for itemid in values)
+    if stored is None:
+        stored = time + timedelta(minutes=rng.randint(3, 14) if gas else rng.randint(28, 95))
+        if rng.random() < 0.015:
+            stored = time - timedelta(minutes=rng.randint(1, 4))
+    admission = chart.admission_at(time)
+    linked = admission is not None and rng.random() > 0.14
+    shared = {
+        "hadm_id": admission.hadm_id if admission and linked else None,
+        "specimen_id": chart.ids.next("specimen"),
+        "order_provider_id": pick_provider(rng) if rng.random() < 0.3 else None,
+        "charttime": time,
+        "storetime": stored,
+        "priority": None if gas else ("STAT" if place in ("ed", "icu") else "ROUTINE"),
+    }
+    rows = [
+        chart.add("hosp.labevents", {**shared, **_result(lab_item(itemid), value, comment, rng)})
+        for itemid, value in values.items()
+    ]
+    for itemid, text in _texts(values, rng):
+        chart.add("hosp.labevents", {**shared, "itemid": itemid, "value": text, "comments": "___"})
+    return rows
+
+
+def _result(item: LabItem, value: float | None, comment: str | None, rng: Random) -> Row:
+    low, high = item.ref_low, item.ref_high
+    outside = value is not None and ((low is not None and value < low) or (high is not None and value > high))
+    chance = rng.random()
+    if comment is None and chance < 0.04:
+        comment = "___"
+    text = None if value is None else f"{value:g}"
+    return {
+        "itemid": item.itemid,
+        "value": "___" if value is None or chance < 0.004 else text,
+        "valuenum": text,
+        "valueuom": item.unit,
+        "ref_range_lower": low,
+        "ref_range_upper": high,
+        "flag": "abnormal" if outside else None,
+        "comments": comment,
+    }
+
+
+def _texts(values: Mapping[int, float | None], rng: Random) -> Iterator[tuple[int, str]]:
+    if 50820 in values and values[50820] is not None:
+        yield _SPECIMEN_TYPE, rng.choice(("ART.", "ART.", "ART.", "VEN."))
+    if 51498 in values and values[51498] is not None:
+        yield _URINE_COLOUR, rng.choice(("Yellow", "Yellow", "Straw", "Amber"))

@@ -1,0 +1,75 @@
+"""Puts a finished chart in order and gives its rows their official keys.
+
+Keys follow event time, as they do in MIMIC-IV, so that a planted row's number is like any other's.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from harness.synthetic.chart import Chart, Row
+from harness.synthetic.ids import LAB_BLOCK, MICRO_BLOCK
+
+_ORDER = {
+    "hosp.labevents": ("charttime", "specimen_id", "itemid"),
+    "hosp.microbiologyevents": ("chartdate", "charttime", "micro_specimen_id", "ab_itemid"),
+    "hosp.emar": ("charttime", "medication", "storetime"),
+    "hosp.poe": ("ordertime", "order_type", "order_subtype"),
+    "hosp.prescriptions": ("starttime", "drug", "drug_type"),
+    "hosp.pharmacy": ("starttime", "pharmacy_id"),
+    "hosp.omr": ("chartdate", "result_name"),
+    "icu.chartevents": ("charttime", "itemid"),
+    "icu.datetimeevents": ("charttime", "itemid"),
+    "icu.inputevents": ("starttime", "orderid"),
+    "icu.ingredientevents": ("starttime", "orderid", "itemid"),
+    "icu.outputevents": ("charttime", "itemid"),
+    "icu.procedureevents": ("starttime", "orderid"),
+}
+
+
+def number(chart: Chart) -> None:
+    """Sort every table and fill in its keys and the keys that refer to others."""
+    for table, columns in _ORDER.items():
+        chart.rows[table].sort(key=lambda row, by=columns: _sort_key(row, by))  # type: ignore[misc]
+    _count(chart.rows["hosp.labevents"], "labevent_id", chart.ids.next("lab_block") * LAB_BLOCK)
+    _count(
+        chart.rows["hosp.microbiologyevents"], "microevent_id", chart.ids.next("micro_block") * MICRO_BLOCK
+    )
+    _number_orders(chart)
+    _number_administrations(chart)
+
+
+def _sort_key(row: Row, columns: Iterable[str]) -> tuple[Any, ...]:
+    return tuple((row.get(column) is not None, row.get(column) or "") for column in columns)
+
+
+def _count(rows: list[Row], key: str, before: int) -> None:
+    for place, row in enumerate(rows, 1):
+        row[key] = before + place
+
+
+def _number_orders(chart: Chart) -> None:
+    subject = chart.person.subject_id
+    for place, row in enumerate(chart.rows["hosp.poe"], 2):
+        row["poe_seq"], row["poe_id"] = place, f"{subject}-{place}"
+    for row in chart.rows["hosp.poe"]:
+        for tie, column in (
+            ("_discontinues", "discontinue_of_poe_id"),
+            ("_discontinued_by", "discontinued_by_poe_id"),
+        ):
+            if tie in row:
+                row[column] = row[tie].get("poe_id")
+    for table in ("hosp.poe_detail", "hosp.pharmacy", "hosp.prescriptions", "hosp.emar"):
+        for row in chart.rows[table]:
+            if row["_order"] is not None:
+                row["poe_id"], row["poe_seq"] = row["_order"]["poe_id"], row["_order"]["poe_seq"]
+
+
+def _number_administrations(chart: Chart) -> None:
+    subject = chart.person.subject_id
+    for place, row in enumerate(chart.rows["hosp.emar"], 2):
+        row["emar_seq"], row["emar_id"] = place, f"{subject}-{place}"
+    for row in chart.rows["hosp.emar_detail"]:
+        row["emar_seq"], row["emar_id"] = row["_emar"]["emar_seq"], row["_emar"]["emar_id"]
+    chart.rows["hosp.emar_detail"].sort(
+        key=lambda row: (row["emar_seq"], row.get("parent_field_ordinal") or "")
+    )

@@ -1,0 +1,276 @@
+"""Lays a plant over a chart: what it suppresses goes, then its events are written."""
+
+from collections.abc import Callable, Container
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from harness.errors import ScenarioError
+from harness.synthetic.administrations import add_administration
+from harness.synthetic.chart import Chart
+from harness.synthetic.cultures import add_culture
+from harness.synthetic.dictionaries import Drug, chart_items, drugs, lab_items, panel_items
+from harness.synthetic.drugs import add_order
+from harness.synthetic.fluids import add_input, add_output
+from harness.synthetic.labs import TUBES, add_specimen
+from harness.synthetic.physiology import Physiology
+from harness.synthetic.plants import Event, Plant
+from harness.synthetic.procedures import add_procedure
+from harness.synthetic.stays import Admission, Segment
+
+_KEYS = {
+    "hosp.labevents": ("charttime", "itemid", None),
+    "hosp.microbiologyevents": ("charttime", None, "spec_type_desc"),
+    "hosp.emar": ("charttime", None, "medication"),
+    "hosp.prescriptions": ("starttime", None, "drug"),
+    "icu.chartevents": ("charttime", "itemid", None),
+    "icu.outputevents": ("charttime", "itemid", None),
+    "icu.inputevents": ("starttime", "itemid", None),
+    "icu.ingredientevents": ("starttime", "itemid", None),
+    "icu.procedureevents": ("starttime", "itemid", None),
+}
+"""Source → its columns of event time, item and name."""
+
+
+def suppress(chart: Chart, plant: Plant) -> None:
+    """Take out the background rows that the plant suppresses, and rows that hang on them."""
+    gone: set[int] = set()
+    for source in {rule.source for rule in plant.suppress}:
+        time, item, name = _KEYS[source]
+        kept = []
+        for row in chart.rows[source]:
+            offset = (row[time] or row["chartdate"]) - chart.index_time
+            if plant.drops(source, offset, row[item] if item else None, row[name] if name else None):
+                gone.add(id(row))
+                if source == "hosp.prescriptions":
+                    gone.add(id(row["_order"]))
+            else:
+                kept.append(row)
+        chart.rows[source] = kept
+    _take_dependants(chart, gone)
+
+
+def _take_dependants(chart: Chart, gone: set[int]) -> None:
+    for table, tie in (
+        ("hosp.emar_detail", "_emar"),
+        ("hosp.pharmacy", "_order"),
+        ("hosp.prescriptions", "_order"),
+        ("icu.ingredientevents", "_input"),
+    ):
+        chart.rows[table] = [row for row in chart.rows[table] if id(row[tie]) not in gone]
+    chart.rows["hosp.poe"] = [row for row in chart.rows["hosp.poe"] if id(row) not in gone]
+    for row in chart.rows["hosp.emar"]:
+        if row["_order"] is not None and id(row["_order"]) in gone:
+            row["_order"], row["pharmacy_id"] = None, None
+
+
+class _Planter:
+    """Writes a plant's events into one chart."""
+
+    def __init__(self, chart: Chart, plant: Plant) -> None:
+        self._chart = chart
+        self._plant = plant
+        self._rng = chart.rng("plant")
+        self._physiology = Physiology(chart, "plant values")
+        self._specimens: dict[object, dict[int, float | None]] = {}
+        self._drawn: dict[object, tuple[datetime, datetime | None, str | None]] = {}
+
+    def write(self) -> None:
+        """Write every row of every event."""
+        writers: dict[str, Callable[[Event, timedelta, timedelta], None]] = {
+            "hosp.labevents": self._note_lab,
+            "hosp.microbiologyevents": self._write_culture,
+            "hosp.emar": self._write_administration,
+            "hosp.prescriptions": self._write_prescription,
+            "icu.chartevents": self._write_observation,
+            "icu.outputevents": self._write_output,
+            "icu.inputevents": self._write_input,
+            "icu.procedureevents": self._write_procedure,
+        }
+        for event in self._plant.event:
+            for offset in event.offsets():
+                shift = timedelta(minutes=self._rng.randint(-event.jitter_minutes, event.jitter_minutes))
+                writers[event.source](event, offset, shift)
+        for key, values in self._specimens.items():
+            self._write_specimen(key, values)
+
+    def _time(self, offset: timedelta, shift: timedelta) -> datetime:
+        return self._chart.index_time + offset + shift
+
+    def _end(self, offset: timedelta | None, shift: timedelta) -> datetime | None:
+        return None if offset is None else self._time(offset, shift)
+
+    def _value(self, event: Event, digits: int) -> float:
+        value = event.value or 0
+        if event.jitter_value:
+            value = round(value + self._rng.uniform(-event.jitter_value, event.jitter_value), digits)
+        return value
+
+    def _place(self, event: Event, time: datetime) -> tuple[Admission, Segment]:
+        place = self._chart.icu_at(time)
+        if place is None:
+            raise ScenarioError(
+                f"{self._chart.case.scenario}, plant {self._plant.id!r}: {event.source} is planted "
+                f"{time - self._chart.index_time} from T, outside every ICU stay",
+                "plant it within the stay, raise stay.icu_hours, or use an anchor with an ICU stay there",
+            )
+        return place
+
+    def _note_lab(self, event: Event, offset: timedelta, shift: timedelta) -> None:
+        item = lab_items()[self._known(event, lab_items(), "lab_items.csv")]
+        # rows of one specimen share its first row's draw time; a lone row is its own specimen
+        key: object = event.specimen or (id(event), offset)
+        drawn = self._time(offset, shift).replace(second=0)
+        self._drawn.setdefault(key, (drawn, self._end(event.stored, shift), event.comment))
+        value = None if event.null_value else self._value(event, item.digits)
+        self._specimens.setdefault(key, {})[item.itemid] = value
+
+    def _write_specimen(self, key: object, values: dict[int, float | None]) -> None:
+        time, stored, comment = self._drawn[key]
+        if all(value is not None for value in values.values()):
+            values = {**self._companions(values, time), **values}
+        segment = self._chart.icu_at(time)
+        admission = self._chart.admission_at(time)
+        place = "icu" if segment else ("ward" if admission else "ed")
+        rows = add_specimen(self._chart, values, time, place, self._rng, stored=stored, comment=None)
+        for row in rows:
+            if comment is not None and row["itemid"] in values:
+                row["comments"] = comment
+
+    def _companions(self, values: dict[int, float | None], time: datetime) -> dict[int, float | None]:
+        """The rest of the panel that is run on the same tube, unless the plant suppresses it."""
+        panels = {lab_items()[itemid].panel for itemid in values}
+        tube = next((tube for tube in TUBES.values() if panels & {*tube}), ())
+        if not tube:
+            return {}
+        offset = time - self._chart.index_time
+        wanted = [panel for panel in tube if panel in panels or panel == tube[0]]
+        if panels == {"lactate"} and self._rng.random() < 0.4:
+            return {}
+        items = tuple(
+            item
+            for panel in wanted
+            for item in panel_items(panel)
+            if panel != "lactate" and not self._plant.drops("hosp.labevents", offset, item.itemid)
+        )
+        return {**self._physiology.panel(items, time)}
+
+    def _write_culture(self, event: Event, offset: timedelta, shift: timedelta) -> None:
+        add_culture(
+            self._chart,
+            event.specimen or "",
+            self._time(offset, shift).replace(second=0),
+            self._rng,
+            organism=event.organism,
+            test=event.test,
+            stored=self._end(event.stored, shift),
+            comment=event.comment,
+            planted=True,
+        )
+
+    def _drug(self, event: Event) -> Drug:
+        name = event.name or ""
+        known = [drug for drug in drugs() if drug.name.strip().lower() == name.strip().lower()]
+        base = known[0] if known else replace(drugs()[0], code=name[:4].upper() + "1", use="acute", hours=())
+        route, unit = event.route or base.route, event.unit or base.unit
+        return replace(
+            base, name=name, route=route, unit=unit, dose=base.dose if event.dose is None else event.dose
+        )
+
+    def _write_administration(self, event: Event, offset: timedelta, shift: timedelta) -> None:
+        time, drug = self._time(offset, shift), self._drug(event)
+        admission = self._chart.admission_at(time)
+        order = None
+        if event.order:
+            ends = time + timedelta(hours=1 if drug.use == "acute" else 24)
+            order = add_order(self._chart, admission, drug, time, ends, self._rng)
+        add_administration(
+            self._chart,
+            admission,
+            drug,
+            time,
+            event.event,
+            self._rng,
+            order=order,
+            route=event.route,
+            stored=self._end(event.stored, shift),
+        )
+
+    def _write_prescription(self, event: Event, offset: timedelta, shift: timedelta) -> None:
+        time = self._time(offset, shift)
+        ends = self._end(event.ends, shift) or time + timedelta(hours=self._rng.randint(24, 96))
+        add_order(self._chart, self._chart.admission_at(time), self._drug(event), time, ends, self._rng)
+
+    def _write_observation(self, event: Event, offset: timedelta, shift: timedelta) -> None:
+        time = self._time(offset, shift)
+        admission, stay = self._place(event, time)
+        itemid = self._known(event, chart_items(), "chart_items.csv")
+        value = None if event.value is None else f"{self._value(event, 1):g}"
+        self._chart.add(
+            "icu.chartevents",
+            {
+                "hadm_id": admission.hadm_id,
+                "stay_id": stay.stay_id,
+                "charttime": time,
+                "storetime": self._end(event.stored, shift)
+                or time + timedelta(minutes=self._rng.randint(0, 40)),
+                "itemid": itemid,
+                "value": event.text if value is None else value,
+                "valuenum": value,
+                "valueuom": event.unit or chart_items()[itemid].unit,
+                "warning": 0,
+            },
+        )
+
+    def _write_output(self, event: Event, offset: timedelta, shift: timedelta) -> None:
+        time = self._time(offset, shift)
+        admission, stay = self._place(event, time)
+        itemid = self._known(event, chart_items(), "chart_items.csv")
+        stored = self._end(event.stored, shift)
+        add_output(
+            self._chart, admission, stay, itemid, time, self._value(event, 0), self._rng, stored=stored
+        )
+
+    def _write_input(self, event: Event, offset: timedelta, shift: timedelta) -> None:
+        time = self._time(offset, shift)
+        itemid = self._known(event, chart_items(), "chart_items.csv")
+        rate = None if event.rate is None else (event.rate, event.rate_unit or "mL/hour")
+        add_input(
+            self._chart,
+            self._place(event, time),
+            itemid,
+            (time, self._end(event.ends, shift) or time + timedelta(minutes=1)),
+            "push" if rate is None else "drip",
+            self._rng,
+            amount=self._value(event, 2),
+            rate=rate,
+            stored=self._end(event.stored, shift),
+            status=event.status or "FinishedRunning",
+            unit=event.unit,
+        )
+
+    def _write_procedure(self, event: Event, offset: timedelta, shift: timedelta) -> None:
+        time = self._time(offset, shift)
+        itemid = self._known(event, chart_items(), "chart_items.csv")
+        add_procedure(
+            self._chart,
+            self._place(event, time),
+            itemid,
+            time,
+            self._end(event.ends, shift),
+            self._rng,
+            stored=self._end(event.stored, shift),
+            status=event.status or "FinishedRunning",
+        )
+
+    def _known(self, event: Event, items: Container[int], table: str) -> int:
+        if event.item is not None and event.item in items:
+            return event.item
+        raise ScenarioError(
+            f"{self._chart.case.scenario}, plant {self._plant.id!r}: the hospital has no item {event.item}",
+            f"add it to harness/synthetic/reference/{table}",
+        )
+
+
+def plant(chart: Chart, planted: Plant) -> None:
+    """Write the plant's events."""
+    _Planter(chart, planted).write()

@@ -1,0 +1,113 @@
+"""Who is in the hospital: the carriers of the scenarios' plants, then their neighbours."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from harness.errors import ScenarioError
+from harness.synthetic.plants import Plant, StayBounds, read_plants
+
+SPARE = {"yes": 3, "no": 3, "lack_of_data": 2, "medical_ambiguity": 1}
+"""Carriers of each verdict beyond the scenario's mix, so that sampling has something to choose from."""
+
+LEAST_NEIGHBOURS = 12
+_ORDINARY = ("cardiac", "surgical", "trauma", "neuro", "bleeding", "airway", "infection")
+
+
+class PlantedScenario(Protocol):
+    """What the generator needs of a scenario; `harness.scenario.Scenario` has it."""
+
+    @property
+    def id(self) -> str:
+        """NN-slug."""
+
+    @property
+    def mix(self) -> Mapping[Any, int]:
+        """Verdict → how many cases of it are sampled."""
+
+    @property
+    def plants(self) -> Path:
+        """The plants.toml."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One patient to generate. `key` seeds everything that is drawn for the patient.
+
+    `bounds` are the largest of the scenario's, whatever the plant, so that the length of a stay tells
+    nothing; `conditions` are what the patient may be in hospital for.
+    """
+
+    key: str
+    index: int
+    scenario: str | None = None
+    plant: Plant | None = None
+    bounds: StayBounds = field(default_factory=StayBounds)
+    conditions: tuple[str, ...] = _ORDINARY
+
+
+def plan_cases(scenarios: Iterable[PlantedScenario], patients: int | None = None) -> list[Case]:
+    """All patients: every scenario's carriers, then neighbours up to `patients` in all.
+
+    By default there is one neighbour for every two carriers, and there are always a dozen at least.
+    """
+    cases: list[Case] = []
+    for scenario in scenarios:
+        cases += _carriers(scenario, len(cases))
+    wanted = len(cases) // 2 if patients is None else patients - len(cases)
+    neighbours = max(LEAST_NEIGHBOURS, wanted)
+    return cases + [_neighbour(number, len(cases) + number) for number in range(neighbours)]
+
+
+def _carriers(scenario: PlantedScenario, first_index: int) -> list[Case]:
+    plants = read_plants(scenario.plants)
+    conditions = ("infection",) if _plants_cultures(plants) else _ORDINARY
+    bounds = {anchor: _bounds(plants, anchor) for anchor in {plant.anchor for plant in plants}}
+    dealt = [
+        plant
+        for verdict, count in scenario.mix.items()
+        for plant in _deal([p for p in plants if p.verdict == verdict], verdict, count, scenario)
+    ]
+    return [
+        Case(
+            key=f"{scenario.id}/{plant.id}/{sum(earlier is plant for earlier in dealt[:place])}",
+            index=first_index + place,
+            scenario=scenario.id,
+            plant=plant,
+            bounds=bounds[plant.anchor],
+            conditions=conditions,
+        )
+        for place, plant in enumerate(dealt)
+    ]
+
+
+def _deal(plants: Sequence[Plant], verdict: str, count: int, scenario: PlantedScenario) -> list[Plant]:
+    if count == 0:
+        return []
+    if not plants:
+        raise ScenarioError(
+            f"{scenario.plants} has no plant with the verdict {verdict}, but the mix asks for {count}",
+            "add a [[plant]] with that verdict",
+        )
+    hand = [plant for plant in plants for _ in range(plant.share)]
+    return [hand[number % len(hand)] for number in range(count + SPARE[verdict])]
+
+
+def _plants_cultures(plants: Sequence[Plant]) -> bool:
+    return any(event.source == "hosp.microbiologyevents" for plant in plants for event in plant.event)
+
+
+def _bounds(plants: Sequence[Plant], anchor: str) -> StayBounds:
+    stays = [plant.stay for plant in plants if plant.anchor == anchor]
+    return StayBounds(
+        icu_hours=max((stay.icu_hours for stay in stays if stay.icu_hours), default=None),
+        admission_days=max((stay.admission_days for stay in stays if stay.admission_days), default=None),
+    )
+
+
+def _neighbour(number: int, index: int) -> Case:
+    # every other neighbour has what the scenarios ask about, so that cases arise by themselves too
+    eventful = ("sepsis", "kidney", "potassium", "dialysis")
+    conditions = (eventful[number // 2 % len(eventful)],) if number % 2 else _ORDINARY
+    return Case(key=f"neighbour/{number}", index=index, conditions=conditions)
