@@ -1,0 +1,213 @@
+"""Gold files: what the verifier holds against a trial, from a scenario's SQL and the charts of its cases."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import duckdb
+
+from harness.adjudication import Requirement, Window, adjudicate, gather_evidence
+from harness.cohort_file import CohortRow
+from harness.errors import TaskError
+from harness.scenario import Scenario
+from mcp_mimic.chart.served import SERVED_TABLES
+from mcp_mimic.chart.tasks import STORE_ALIAS, open_tasks
+from mcp_mimic.store.store import Store
+from mcp_mimic.store.tables import TABLES
+
+NAME_COLUMNS = {
+    "hosp.emar": "medication",
+    "hosp.prescriptions": "drug",
+    "hosp.pharmacy": "medication",
+    "hosp.microbiologyevents": "spec_type_desc",
+    "hosp.omr": "result_name",
+    "ed.pyxis": "name",
+}
+"""Table → the column that a search's names are matched against."""
+
+Gold = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A cohort row under its task id."""
+
+    task_id: str
+    row: CohortRow
+
+
+def gather_gold(store: Store, scenario: Scenario, cases: Sequence[Case]) -> dict[str, Gold]:
+    """The gold of each case of one scenario, by task id.
+
+    TaskError names the case if the store's charts contradict its cohort row, if rows that would refute a
+    claimed absence are there, or if nothing could satisfy a requirement.
+    """
+    if not cases:
+        return {}
+    with open_tasks(store, [case.row.task(case.task_id) for case in cases]) as connection:
+        adjudicate(connection, scenario)
+        verdicts = {
+            task_id: (verdict, rule)
+            for task_id, verdict, rule in connection.execute(
+                "select task_id, verdict, rule from adjudicated"
+            ).fetchall()
+        }
+        requirements = gather_evidence(connection, scenario)
+        resolver = _Resolver(connection, store.manifest.modules)
+        known = _known(connection)
+        return {
+            case.task_id: _gold(scenario, case, verdicts[case.task_id], known.get(case.task_id, {}))
+            | {"requirements": [resolver.resolve(case, need) for need in _sound(case, requirements)]}
+            for case in cases
+        }
+
+
+def _gold(scenario: Scenario, case: Case, verdict: tuple[str, str], known: Mapping[str, Any]) -> Gold:
+    row = case.row
+    if verdict[0] != row.gold or (row.rule and verdict[1] != row.rule):
+        raise TaskError(
+            f"case {case.task_id}: the cohort says {row.gold} ({row.rule}), this store's chart {' ('.join(verdict)})",
+            "make a cohort of this store again: harness cohort",
+        )
+    return {
+        "task": case.task_id,
+        "scenario": scenario.id,
+        "version": str(scenario.version),
+        "verdict": row.gold,
+        "rule": verdict[1],
+        "fragile": row.fragile,
+        "definition_fragile": row.definition_fragile,
+        "label": "clinician-signed" if scenario.clinician_reviewed else "rule-derived",
+        "known": known,
+    }
+
+
+def _sound(case: Case, gathered: Mapping[str, list[Requirement]]) -> list[Requirement]:
+    """The case's requirements, none of them void or refuted by the chart."""
+    needs = gathered[case.task_id]
+    if not needs:
+        raise _contradiction(case, "no requirement applies to its verdict and rule")
+    for need in needs:
+        if need.kind == "absence" and need.qualifying:
+            raise _contradiction(case, f"{need.id} claims an absence, but {need.qualifying[0]} is there")
+        if need.kind == "rows" and not need.alternatives:
+            raise _contradiction(case, f"{need.id} asks for rows, and evidence.sql gives none")
+    return needs
+
+
+def _contradiction(case: Case, problem: str) -> TaskError:
+    return TaskError(
+        f"case {case.task_id} ({case.row.gold}, {case.row.rule}): {problem}",
+        f"correct adjudicate.sql, evidence.sql or scenario.toml of {case.row.scenario}",
+    )
+
+
+class _Resolver:
+    """Turns the searches of a requirement into what a trial's audit can be compared with."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, modules: Iterable[str]) -> None:
+        self._connection = connection
+        self._modules = frozenset(modules)
+        self._strings: dict[str, list[str]] = {}
+        self._items: dict[str, dict[str, set[int]]] = {}
+
+    def resolve(self, case: Case, need: Requirement) -> dict[str, Any]:
+        """One requirement as gold.json holds it."""
+        search = [
+            self._entry(case, need, window)
+            for window in need.search
+            if window.source.split(".")[0] in self._modules
+        ]
+        if need.kind != "rows" and not search and not need.alternatives:
+            raise _contradiction(case, f"{need.id} needs a search, and this store has none of its tables")
+        resolved: dict[str, Any] = {
+            "id": need.id,
+            "kind": need.kind,
+            "alternatives": [list(alternative) for alternative in need.alternatives],
+            "relevant": list(need.relevant),
+            "search": search,
+        }
+        return resolved | ({"any": True} if need.any else {})
+
+    def _entry(self, case: Case, need: Requirement, window: Window) -> dict[str, Any]:
+        as_of = case.row.as_of
+        end = min(window.end or as_of, as_of)
+        if window.start is not None and window.start > end:
+            raise _contradiction(case, f"the search of {need.id} begins after it ends")
+        return {
+            "source": window.source,
+            "items": self._items_of(case, need, window),
+            "names": None if window.names is None else self._names_of(window.source, window.names),
+            "from": _iso(window.start),
+            "to": _iso(end),
+        }
+
+    def _items_of(self, case: Case, need: Requirement, window: Window) -> list[int] | None:
+        """The items to be searched: for an absence, those that the chart has at all.
+
+        A search by label resolves to the chart's own items, so no more can be asked of it. None of them
+        there: an empty list, which any search of that table and window covers.
+        """
+        if window.items is None or need.kind == "rows":
+            return None if window.items is None else sorted(window.items)
+        present = self._items_in(window.source).get(case.task_id, set())
+        return sorted(present.intersection(window.items))
+
+    def _items_in(self, source: str) -> dict[str, set[int]]:
+        if source not in self._items:
+            found: dict[str, set[int]] = defaultdict(set)
+            rows = self._connection.execute(f"select distinct task_id, itemid from {source}").fetchall()
+            for task_id, itemid in rows:
+                found[task_id].add(itemid)
+            self._items[source] = found
+        return self._items[source]
+
+    def _names_of(self, source: str, pattern: str) -> list[str]:
+        """The strings of the whole store that the pattern matches, in lower case."""
+        if source not in self._strings:
+            column = NAME_COLUMNS[source]
+            rows = self._connection.execute(
+                f"select distinct lower(trim({column})) from {STORE_ALIAS}.{source} where {column} is not null"
+            ).fetchall()
+            self._strings[source] = sorted(name for (name,) in rows)
+        matches = re.compile(pattern, re.IGNORECASE)
+        return [name for name in self._strings[source] if matches.search(name)]
+
+
+def _known(connection: duckdb.DuckDBPyConnection) -> dict[str, dict[str, list[Any]]]:
+    """Each task's evidence ids by kind: ranges of whole numbers, and texts for keys that are none."""
+    known: dict[str, dict[str, list[Any]]] = defaultdict(lambda: defaultdict(list))
+    for name in SERVED_TABLES:
+        table = TABLES[name]
+        if table.kind is None or table.shares is not None or not table.has_subject:
+            continue
+        prefix = len(table.kind) + 2
+        for task_id, low, high in connection.execute(
+            f"""
+            with key as (select distinct task_id, substr(eid, {prefix}) as text from {name} where eid is not null),
+            number as (
+                select task_id, try_cast(text as bigint) as n from key where regexp_full_match(text, '0|[1-9][0-9]{{0,17}}')),
+            island as (
+                select task_id, n, n - row_number() over (partition by task_id order by n) as i from number)
+            select task_id, min(n)::varchar, max(n)::varchar from island group by task_id, i
+            union all
+            select task_id, null, text from key where not regexp_full_match(text, '0|[1-9][0-9]{{0,17}}')
+            order by all
+            """
+        ).fetchall():
+            known[task_id][table.kind].append(high if low is None else [int(low), int(high)])
+    return {
+        task_id: {kind: sorted(keys, key=_range_first) for kind, keys in sorted(kinds.items())}
+        for task_id, kinds in known.items()
+    }
+
+
+def _range_first(key: Any) -> tuple[bool, Any]:
+    return (isinstance(key, str), key)
+
+
+def _iso(moment: datetime | None) -> str | None:
+    return None if moment is None else moment.isoformat()
