@@ -7,9 +7,11 @@ the gold: it measures the benchmark and is never ranked. Which of the two a syst
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from fastmcp import Client
+if TYPE_CHECKING:
+    from fastmcp import Client
+
 
 Gold = Mapping[str, Any]
 """A task's tests/gold.json."""
@@ -33,7 +35,7 @@ class Answer:
 class Agent(Protocol):
     """A contestant, or a probe that needs no gold."""
 
-    async def answer(self, task: TaskView, client: Client[Any]) -> Answer:
+    async def answer(self, task: TaskView, client: "Client[Any]") -> Answer:
         """Answer one task with nothing but its instruction and the tools."""
         ...
 
@@ -41,6 +43,6 @@ class Agent(Protocol):
 class Instrument(Protocol):
     """The oracle or a probe: it knows the gold and shows what the scores make of a behaviour."""
 
-    async def answer_knowing(self, task: TaskView, client: Client[Any], gold: Gold) -> Answer:
+    async def answer_knowing(self, task: TaskView, client: "Client[Any]", gold: Gold) -> Answer:
         """Answer one task, knowing the gold."""
         ...

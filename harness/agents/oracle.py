@@ -2,15 +2,16 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
-
-from fastmcp import Client
+from typing import TYPE_CHECKING, Any
 
 from harness.agents.base import Answer, Gold, TaskView
 from harness.agents.reading import ROUTES, Reading, read_source
 from harness.agents.writing import cited, report
 from mcp_mimic.contract import canonical_json, parse_eid
 from mcp_mimic.store.tables import KINDS
+
+if TYPE_CHECKING:
+    from fastmcp import Client
 
 MAX_CITATIONS = 12
 
@@ -27,13 +28,13 @@ class Grounds:
 class Oracle:
     """Right by construction: it fails only where a task, a tool or a score does."""
 
-    async def answer_knowing(self, task: TaskView, client: Client[Any], gold: Gold) -> Answer:  # noqa: ARG002
+    async def answer_knowing(self, task: TaskView, client: "Client[Any]", gold: Gold) -> Answer:  # noqa: ARG002
         """Satisfy every requirement of the gold verdict, with served evidence."""
         grounds = await satisfy(client, gold["requirements"])
         return Answer(report(gold["verdict"], [sentence(ground) for ground in grounds]))
 
 
-async def satisfy(client: Client[Any], requirements: Iterable[Mapping[str, Any]]) -> list[Grounds]:
+async def satisfy(client: "Client[Any]", requirements: Iterable[Mapping[str, Any]]) -> list[Grounds]:
     """Read what each requirement needs; a search that two requirements share is made once."""
     reader = _Reader(client)
     return [await _satisfy_one(reader, requirement) for requirement in requirements]
@@ -48,7 +49,7 @@ def sentence(ground: Grounds) -> str:
 class _Reader:
     """Makes each search once and remembers what was served."""
 
-    def __init__(self, client: Client[Any]) -> None:
+    def __init__(self, client: "Client[Any]") -> None:
         self._client = client
         self._readings: dict[str, list[Reading]] = {}
 

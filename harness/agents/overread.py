@@ -1,14 +1,15 @@
 """Probes that know the verdict and read too much, or say too much."""
 
-from typing import Any
-
-from fastmcp import Client
+from typing import TYPE_CHECKING, Any
 
 from harness.agents.base import Answer, Gold, TaskView
 from harness.agents.oracle import Grounds, Oracle, satisfy, sentence
 from harness.agents.reading import ROUTES, read_source
 from harness.agents.writing import cited, heading, report
 from mcp_mimic.contract import VERDICTS
+
+if TYPE_CHECKING:
+    from fastmcp import Client
 
 _DUMP_PAGES = 3
 _DUMPED = 900
@@ -18,7 +19,7 @@ _DUMPED = 900
 class TwoAnswers:
     """The oracle's evidence under two different answers."""
 
-    async def answer_knowing(self, task: TaskView, client: Client[Any], gold: Gold) -> Answer:
+    async def answer_knowing(self, task: TaskView, client: "Client[Any]", gold: Gold) -> Answer:
         """Append another verdict to the oracle's report."""
         first = await Oracle().answer_knowing(task, client, gold)
         other = next(verdict for verdict in VERDICTS if verdict != gold["verdict"])
@@ -28,7 +29,7 @@ class TwoAnswers:
 class ChartDump:
     """The right verdict, citing whatever was served, in the order of reading."""
 
-    async def answer_knowing(self, task: TaskView, client: Client[Any], gold: Gold) -> Answer:  # noqa: ARG002
+    async def answer_knowing(self, task: TaskView, client: "Client[Any]", gold: Gold) -> Answer:  # noqa: ARG002
         """Read every table, some pages of each, and cite all of it."""
         readings = [await read_source(client, source, max_pages=_DUMP_PAGES) for source in ROUTES]
         rows = [eid for reading in readings for eid in reading.eids]
@@ -38,7 +39,7 @@ class ChartDump:
 class BlanketSearch:
     """The oracle's rows, but every absence rests on one search too wide to have been read."""
 
-    async def answer_knowing(self, task: TaskView, client: Client[Any], gold: Gold) -> Answer:  # noqa: ARG002
+    async def answer_knowing(self, task: TaskView, client: "Client[Any]", gold: Gold) -> Answer:  # noqa: ARG002
         """Cite the first page of one source's whole record wherever a search is needed."""
         blanket = await read_source(client, "icu.chartevents", max_pages=1)
         rows = [requirement for requirement in gold["requirements"] if requirement["kind"] == "rows"]

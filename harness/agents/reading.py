@@ -2,13 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from fastmcp import Client
+if TYPE_CHECKING:
+    from fastmcp import Client
+
 
 MOST_FILTERS = 50
 LONGEST_NAME = 80
-"""What one call may name; the tools' own bounds."""
+MOST_ROWS = 1000
+"""What one call may name and ask for; the tools' own bounds. A grant's limits may be lower."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +82,7 @@ class ChartReadError(Exception):
 
 
 async def read_source(
-    client: Client[Any],
+    client: "Client[Any]",
     source: str,
     *,
     filters: Mapping[str, Any] | None = None,
@@ -90,7 +93,7 @@ async def read_source(
     """Search one official table and follow its cursor to the end, or for `max_pages` pages."""
     route = ROUTES[source]
     window = {name: value for name, value in (("start", start), ("end", end)) if value is not None}
-    arguments = {**route.arguments, **(filters or {}), **window}
+    arguments = {**route.arguments, **(filters or {}), **window, "limit": MOST_ROWS}
     calls: list[str] = []
     eids: list[str] = []
     cursor: str | None = None
@@ -103,7 +106,7 @@ async def read_source(
             return Reading(source, tuple(calls), tuple(dict.fromkeys(eids)), bool(page["complete"]))
 
 
-async def _call(client: Client[Any], tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+async def _call(client: "Client[Any]", tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
     result = await client.call_tool_mcp(tool, arguments)
     if result.is_error:
         told = " ".join(block.text for block in result.content if block.type == "text")

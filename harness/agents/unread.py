@@ -1,12 +1,13 @@
 """Probes that know the verdict and read nothing."""
 
-from typing import Any
-
-from fastmcp import Client
+from typing import TYPE_CHECKING, Any
 
 from harness.agents.base import Answer, Gold, TaskView
 from harness.agents.oracle import MAX_CITATIONS
 from harness.agents.writing import cited, report
+
+if TYPE_CHECKING:
+    from fastmcp import Client
 
 _INVENTED = ("lab:999999999999", "emar:999999999999", "obs:999999999999")
 """Ids of the right form that no chart has: their keys lie beyond every key of a release."""
@@ -15,7 +16,7 @@ _INVENTED = ("lab:999999999999", "emar:999999999999", "obs:999999999999")
 class RightWithoutEvidence:
     """The right verdict, with nothing behind it."""
 
-    async def answer_knowing(self, task: TaskView, client: Client[Any], gold: Gold) -> Answer:  # noqa: ARG002
+    async def answer_knowing(self, task: TaskView, client: "Client[Any]", gold: Gold) -> Answer:  # noqa: ARG002
         """State the verdict."""
         return Answer(report(gold["verdict"], ["The chart supports this."]))
 
@@ -23,7 +24,7 @@ class RightWithoutEvidence:
 class InventedCitations:
     """The right verdict, resting on rows that do not exist."""
 
-    async def answer_knowing(self, task: TaskView, client: Client[Any], gold: Gold) -> Answer:  # noqa: ARG002
+    async def answer_knowing(self, task: TaskView, client: "Client[Any]", gold: Gold) -> Answer:  # noqa: ARG002
         """State the verdict and cite ids made up."""
         return Answer(report(gold["verdict"], [cited("The deciding rows are these", _INVENTED)]))
 
@@ -31,7 +32,7 @@ class InventedCitations:
 class UnreadCitations:
     """The right verdict and the right rows, none of them ever served."""
 
-    async def answer_knowing(self, task: TaskView, client: Client[Any], gold: Gold) -> Answer:  # noqa: ARG002
+    async def answer_knowing(self, task: TaskView, client: "Client[Any]", gold: Gold) -> Answer:  # noqa: ARG002
         """State the verdict and cite one sufficient set a requirement, unread."""
         least = [min(req["alternatives"], key=len) for req in gold["requirements"] if req.get("alternatives")]
         eids = list(dict.fromkeys(eid for alternative in least for eid in alternative))

@@ -1,0 +1,197 @@
+"""Systems that only call tools, run in this process against the same server code as in containers.
+
+The slice of a task is opened once for all its systems; each trial has its own server, audit and folder.
+"""
+
+import asyncio
+import json
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+from harbor.models.trial.result import ExceptionInfo  # type: ignore[import-untyped]
+from harbor.trial.errors import AgentTimeoutError  # type: ignore[import-untyped]
+
+from harness.agents.base import Agent, Answer, Instrument, TaskView
+from harness.agents.recording import RecordingClient
+from harness.job import Job
+from harness.record import Attempt, Phase, harness_version, write_record
+from harness.scoring.verify import Evidence, score_files, write_scores
+from harness.systems import System
+from harness.taskset import Task, TaskSet
+from harness.trajectory import trajectory
+from mcp_mimic.chart.slice import Slice, open_slice
+from mcp_mimic.contract import Grant
+from mcp_mimic.server import ChartServer, create_server
+from mcp_mimic.store.store import Store
+
+MAX_TRIES = 3
+"""One try and at most two more, when a trial died of the harness's own failure."""
+
+Tell = Callable[[str, str], None]
+"""Told `"start"` or `"done"`, and the system's tag."""
+
+
+@dataclass(frozen=True)
+class Batch:
+    """The trials of one task that run one after another on one slice."""
+
+    task_id: str
+    systems: tuple[System, ...]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Where a run's inputs and outputs are; small enough to hand to a worker process."""
+
+    tasks: Path
+    store: Path
+    job: Path
+
+
+def run_batch(setting: Setting, batch: Batch, tell: Tell = lambda _what, _tag: None) -> None:
+    """Run the batch's trials and leave each whole trial in the job folder."""
+    tasks, store, job = TaskSet.open(setting.tasks), Store.open(setting.store), Job(setting.job)
+    tasks.require_store(store.manifest.fingerprint)
+    asyncio.run(_run_batch(tasks.task(batch.task_id), store, job, batch.systems, tell))
+
+
+def bury(setting: Setting, task_id: str, system: System, cause: str, tries: int) -> None:
+    """Leave a dead trial for a system whose worker process died `tries` times."""
+    task, job = TaskSet.open(setting.tasks).task(task_id), Job(setting.job)
+    death = ExceptionInfo.from_exception(ChildProcessError(cause))
+    folder, trial = job.partial(task_id, system.tag), job.trial(task_id, system.tag)
+    folder.mkdir(parents=True)
+    write_record(folder, task, system, trial, [Attempt({}, None, death)] * tries)
+    folder.rename(trial)
+
+
+async def _run_batch(task: Task, store: Store, job: Job, systems: Sequence[System], tell: Tell) -> None:
+    desk = _Desk(task, store, job)
+    try:
+        for system in systems:
+            tell("start", system.tag)
+            await desk.run(system)
+            tell("done", system.tag)
+    finally:
+        desk.close()
+
+
+class _Desk:
+    """Runs one task's trials; opens its slice when the first one needs it."""
+
+    def __init__(self, task: Task, store: Store, job: Job) -> None:
+        self._task = task
+        self._store = store
+        self._job = job
+        self._slice: Slice | None = None
+
+    def close(self) -> None:
+        """Let the slice go."""
+        if self._slice is not None:
+            self._slice.close()
+
+    async def run(self, system: System) -> None:
+        """Run one trial, again if it died, and put it in its place when it is whole."""
+        folder = self._job.partial(self._task.id, system.tag)
+        attempts: list[Attempt] = []
+        while not attempts or (attempts[-1].rewards is None and len(attempts) < MAX_TRIES):
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir(parents=True)
+            attempts.append(await _Trial(self._task, system, folder).attempt(self._chart))
+        trial = self._job.trial(self._task.id, system.tag)
+        write_record(folder, self._task, system, trial, attempts)
+        folder.rename(trial)
+
+    def _chart(self, grant: Grant) -> Slice:
+        if self._slice is None:
+            self._slice = open_slice(self._store, grant.subject_id, grant.as_of, grant.sealed_hadm_id)
+        return self._slice
+
+
+class _Trial:
+    """One try of one trial."""
+
+    def __init__(self, task: Task, system: System, folder: Path) -> None:
+        self._task = task
+        self._system = system
+        self._folder = folder
+        self._audit = folder / "artifacts" / "audit"
+        self._workspace = folder / "artifacts" / "workspace"
+        self._phases: dict[str, Phase] = {}
+
+    async def attempt(self, chart: Callable[[Grant], Slice]) -> Attempt:
+        """Serve, ask, seal, score. What the agent raises is its own; anything else is the trial's death."""
+        try:
+            self._begin("environment_setup")
+            grant = self._task.grant()
+            for place in (self._audit, self._workspace, self._folder / "agent", self._folder / "verifier"):
+                place.mkdir(parents=True)
+            server = create_server(chart(grant), grant, audit_dir=self._audit)
+            self._begin("agent_setup")
+            agent = self._system.create()
+            self._begin("agent_execution")
+            error = await self._ask(server, agent)
+            server.seal()
+            self._begin("verifier")
+            rewards = self._verify()
+            self._phases["verifier"].end()
+        except Exception as death:  # noqa: BLE001 - whatever killed the trial is its recorded cause
+            return Attempt(self._phases, None, ExceptionInfo.from_exception(death))
+        return Attempt(self._phases, rewards, error)
+
+    def _verify(self) -> dict[str, float]:
+        """Score the trial as the verifier's container does, and return the rewards that it wrote."""
+        out = self._folder / "verifier"
+        evidence = Evidence(
+            gold=self._task.gold_path,
+            report=self._workspace / "report.md",
+            submission=self._audit / "report.md",
+            audit=self._audit / "audit.jsonl",
+        )
+        write_scores(score_files(evidence), out)
+        rewards: dict[str, float] = json.loads((out / "reward.json").read_bytes())
+        return rewards
+
+    def _begin(self, name: str) -> None:
+        for phase in self._phases.values():
+            if phase.finished is None:
+                phase.end()
+        self._phases[name] = Phase()
+
+    async def _ask(self, server: ChartServer, agent: object) -> ExceptionInfo | None:
+        """Let the agent answer; returns what it raised, a timeout included."""
+        error: ExceptionInfo | None = None
+        answer = Answer(None)
+        seconds = self._task.agent_seconds()
+        async with RecordingClient(server.mcp) as client:
+            try:
+                async with asyncio.timeout(seconds) as limit:
+                    answer = await self._answer(agent, client)
+            except Exception as raised:  # noqa: BLE001 - an agent may raise anything
+                late = AgentTimeoutError(f"no answer within {seconds:g} s")
+                error = ExceptionInfo.from_exception(late if limit.expired() else raised)
+        if answer.report is not None:
+            (self._workspace / "report.md").write_text(answer.report, encoding="utf-8")
+        self._write_trajectory(client, answer)
+        return error
+
+    async def _answer(self, agent: object, client: RecordingClient) -> Answer:
+        view = TaskView(self._task.id, self._task.instruction)
+        if self._system.sees_gold:
+            return await cast(Instrument, agent).answer_knowing(view, client, self._task.gold())
+        return await cast(Agent, agent).answer(view, client)
+
+    def _write_trajectory(self, client: RecordingClient, answer: Answer) -> None:
+        record = trajectory(
+            session=f"{self._task.id}__{self._system.tag}",
+            tag=self._system.tag,
+            version=harness_version(),
+            instruction=self._task.instruction,
+            calls=client.calls,
+            report=answer.report,
+        )
+        text = json.dumps(record.to_json_dict(), indent=2, ensure_ascii=False)
+        (self._folder / "agent" / "trajectory.json").write_text(text + "\n", encoding="utf-8")

@@ -1,0 +1,79 @@
+"""What the instruments must get, held against what they got: the scores' own test."""
+
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+AXES = ("verdict", "resolvable", "served", "precision", "retrieved", "recall", "supported")
+_EXPECTED = Path(__file__).with_name("probes.toml")
+
+Score = Mapping[str, Any]
+"""A trial's score.json."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One probe on one axis: the mean over trials, what was expected, and the tasks where it is not so."""
+
+    mean: float
+    mark: str
+    wrong: tuple[str, ...]
+
+
+def load_expected() -> dict[str, dict[str, str]]:
+    """The expected mark by system and axis."""
+    return tomllib.loads(_EXPECTED.read_text(encoding="utf-8"))
+
+
+def axis_values(score: Score) -> dict[str, float]:
+    """A trial's place on each axis, 0 to 1."""
+    citations = score["citations"]
+    counted = citations["counted"]
+    return {
+        "verdict": score["verdict"],
+        "resolvable": citations["resolvable"] / counted if counted else 0.0,
+        "served": citations["served"] / counted if counted else 0.0,
+        "precision": score["citation_precision"],
+        "retrieved": score["retrieval_recall"],
+        "recall": score["evidence_recall"],
+        "supported": score["supported"],
+    }
+
+
+def compare(expected: Mapping[str, str], scores: Sequence[Score]) -> dict[str, Cell]:
+    """One system's cells over its trials."""
+    values = [axis_values(score) for score in scores]
+    return {
+        axis: Cell(
+            mean=sum(value[axis] for value in values) / len(values) if values else 0.0,
+            mark=mark,
+            wrong=tuple(_misses(axis, mark, scores, values)),
+        )
+        for axis, mark in expected.items()
+    }
+
+
+def _misses(
+    axis: str, mark: str, scores: Sequence[Score], values: Sequence[Mapping[str, float]]
+) -> Iterable[str]:
+    for score, value in zip(scores, values, strict=True):
+        if not _holds(mark, value[axis], score):
+            yield score["task"]
+
+
+def _holds(mark: str, value: float, score: Score) -> bool:
+    if mark == "any":
+        return True
+    if mark == "less":
+        return value < 1
+    return abs(value - _wanted(mark, score)) < 1e-9
+
+
+def _wanted(mark: str, score: Score) -> float:
+    if mark.startswith("gold:"):
+        return float(score["gold"] == mark.removeprefix("gold:"))
+    kinds = [requirement["kind"] for requirement in score["requirements"]]
+    by_rows = kinds.count("rows") / len(kinds)
+    return {"full": 1.0, "none": 0.0, "rows": by_rows, "rows-only": float(by_rows == 1)}[mark]

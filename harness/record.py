@@ -1,0 +1,99 @@
+"""A direct trial as Harbor records one: result.json and config.json by Harbor's own models."""
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from harbor.models.agent.context import AgentContext  # type: ignore[import-untyped]
+from harbor.models.task.id import LocalTaskId  # type: ignore[import-untyped]
+from harbor.models.trial.config import AgentConfig, TaskConfig, TrialConfig  # type: ignore[import-untyped]
+from harbor.models.trial.result import (  # type: ignore[import-untyped]
+    AgentInfo,
+    ExceptionInfo,
+    TimingInfo,
+    TrialResult,
+)
+from harbor.models.verifier.result import VerifierResult  # type: ignore[import-untyped]
+
+from harness.systems import System
+from harness.taskset import Task
+
+
+@dataclass
+class Phase:
+    """When one phase of a trial began and ended, UTC."""
+
+    started: datetime = field(default_factory=lambda: datetime.now(UTC))
+    finished: datetime | None = None
+
+    def end(self) -> None:
+        """The phase is over."""
+        self.finished = datetime.now(UTC)
+
+    def timing(self) -> TimingInfo:
+        """As Harbor writes it."""
+        return TimingInfo(started_at=self.started, finished_at=self.finished)
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """What one try came to. `error` is the agent's exception, or the cause of death if there are no rewards."""
+
+    phases: Mapping[str, Phase]
+    rewards: Mapping[str, float] | None
+    error: ExceptionInfo | None
+
+
+def harness_version() -> str:
+    """The version that agents and records carry."""
+    return version("clinicare")
+
+
+def write_record(folder: Path, task: Task, system: System, trial: Path, attempts: Sequence[Attempt]) -> None:
+    """Write config.json and result.json of the last attempt, the earlier ones named in its metadata.
+
+    `folder` is where the trial is being written, `trial` where it will be.
+    """
+    last = attempts[-1]
+    config = TrialConfig(
+        task=TaskConfig(path=task.folder, source=task.folder.parent.name),
+        trial_name=trial.name,
+        trials_dir=trial.parent,
+        agent=AgentConfig(name=system.tag, import_path=system.agent),
+    )
+    earlier = [attempt.error.exception_type for attempt in attempts[:-1] if attempt.error]
+    result = TrialResult(
+        id=uuid.uuid4(),
+        task_name=task.id,
+        trial_name=trial.name,
+        trial_uri=trial.resolve().as_uri(),
+        task_id=LocalTaskId(path=task.folder),
+        source=task.folder.parent.name,
+        task_checksum=task.entry.agent_digest,
+        config=config,
+        agent_info=AgentInfo(name=system.tag, version=harness_version()),
+        agent_result=AgentContext(metadata=_metadata(system, attempts, earlier)),
+        verifier_result=None if last.rewards is None else VerifierResult(rewards=dict(last.rewards)),
+        exception_info=last.error,
+        started_at=min(
+            (phase.started for attempt in attempts for phase in attempt.phases.values()), default=None
+        ),
+        finished_at=datetime.now(UTC),
+        **{name: phase.timing() for name, phase in last.phases.items()},
+    )
+    (folder / "config.json").write_text(config.model_dump_json(indent=2) + "\n", encoding="utf-8")
+    (folder / "result.json").write_text(result.model_dump_json(indent=2) + "\n", encoding="utf-8")
+
+
+def _metadata(system: System, attempts: Sequence[Attempt], earlier: Sequence[str]) -> dict[str, Any]:
+    return {
+        "runner": system.runner,
+        "instrument": system.instrument,
+        "sees_gold": system.sees_gold,
+        "attempts": len(attempts),
+        "earlier_causes": list(earlier),
+    }

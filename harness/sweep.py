@@ -1,0 +1,94 @@
+"""A sweep: systems × tasks, run where each system runs, resumed where it stopped."""
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from harness.errors import JobError
+from harness.job import Job
+from harness.systems import System
+from harness.taskset import TaskSet
+from mcp_mimic.store.store import Store
+
+Advance = Callable[[], None]
+"""Called once for each trial that becomes whole."""
+
+Progress = Callable[[int], AbstractContextManager[Advance]]
+"""Opens a display of so many trials."""
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """What to run. `tasks` and `job` are folders; `store` is where direct systems read charts from."""
+
+    tasks: Path
+    store: Path
+    job: Path
+    systems: tuple[System, ...]
+    task_ids: tuple[str, ...] | None = None
+    concurrency: int = 1
+
+
+@dataclass(frozen=True)
+class SweepSummary:
+    """How many trials the sweep asked for, and how many of them were run now."""
+
+    trials: int
+    ran: int
+
+
+def silent(_trials: int) -> AbstractContextManager[Advance]:
+    """No display."""
+    return nullcontext(lambda: None)
+
+
+def run_sweep(sweep: Sweep, progress: Progress = silent) -> SweepSummary:
+    """Run the trials that the job does not have yet.
+
+    TaskError if the tasks are of another store, JobError if the job was begun with other inputs or is
+    being run, UnknownSystemError if an agent cannot be loaded: all before the first trial.
+    """
+    tasks, job = TaskSet.open(sweep.tasks), Job(sweep.job)
+    tasks.require_store(Store.open(sweep.store).manifest.fingerprint)
+    chosen = [tasks.task(task_id).id for task_id in sweep.task_ids or sorted(tasks.manifest.tasks)]
+    if not chosen:
+        raise JobError(f"no task in {sweep.tasks}", "build tasks from a cohort that has cases")
+    for system in sweep.systems:
+        system.create()
+    started = datetime.now(UTC)
+    with job.locked():
+        job.agree(tasks, chosen, sweep.systems, sweep.concurrency)
+        missing = [
+            (task_id, system)
+            for task_id in chosen
+            for system in sweep.systems
+            if not job.is_done(task_id, system.tag)
+        ]
+        if missing:
+            with progress(len(missing)) as advance:
+                for runner, run in _RUNNERS.items():
+                    run(
+                        sweep,
+                        [(task, system) for task, system in missing if system.runner == runner],
+                        advance,
+                    )
+            job.summarise(started)
+    return SweepSummary(len(chosen) * len(sweep.systems), len(missing))
+
+
+def _run_direct(sweep: Sweep, trials: Sequence[tuple[str, System]], advance: Advance) -> None:
+    from harness.direct import Batch, Setting
+    from harness.workers import Pool
+
+    by_task: dict[str, list[System]] = {}
+    for task_id, system in trials:
+        by_task.setdefault(task_id, []).append(system)
+    batches = [Batch(task_id, tuple(systems)) for task_id, systems in by_task.items()]
+    setting = Setting(tasks=sweep.tasks, store=sweep.store, job=sweep.job)
+    Pool(setting, sweep.concurrency).run(batches, lambda _task, _tag: advance())
+
+
+_RUNNERS: dict[str, Callable[[Sweep, Sequence[tuple[str, System]], Advance], None]] = {"direct": _run_direct}
+"""A system's `runner` → what runs its missing trials into the job folder."""

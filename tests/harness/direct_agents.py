@@ -1,0 +1,62 @@
+"""Agents that misbehave in one way each, for tests of the direct runner."""
+
+import asyncio
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+from fastmcp import Client
+
+from harness.agents.base import Answer, TaskView
+
+
+class Raises:
+    async def answer(self, task: TaskView, client: Client[Any]) -> Answer:
+        await client.call_tool_mcp("get_labs", {})
+        raise RuntimeError("the agent lost its way")
+
+
+class Sleeps:
+    async def answer(self, task: TaskView, client: Client[Any]) -> Answer:
+        await asyncio.sleep(60)
+        return Answer("## Answer: YES\n")
+
+
+class Submits:
+    async def answer(self, task: TaskView, client: Client[Any]) -> Answer:
+        page = await client.call_tool_mcp("get_labs", {"items": [50813]})
+        eid = page.structured_content["rows"][-1]["eid"]
+        await client.call_tool_mcp("submit_determination", {"report": f"## Answer: YES\n\nHigh [{eid}].\n"})
+        return Answer(None)
+
+
+class Careless:
+    """Calls at once, wrongly, and what does not exist."""
+
+    async def answer(self, task: TaskView, client: Client[Any]) -> Answer:
+        await asyncio.gather(
+            client.call_tool_mcp("get_labs", {"limit": 2}),
+            client.call_tool_mcp("get_labs", {"limit": "many"}),
+            client.call_tool_mcp("get_weather", {}),
+            client.call_tool_mcp("get_labs", {"start": "yesterday"}),
+            client.call_tool_mcp("list_encounters", {"kind": "icu_stays"}),
+        )
+        return Answer("## Answer: YES\n")
+
+
+class KillsItsWorker:
+    async def answer(self, task: TaskView, client: Client[Any]) -> Answer:
+        os.kill(os.getpid(), signal.SIGKILL)
+        return Answer(None)
+
+
+class WaitsForAFile:
+    """Answers once the file that the environment names exists; says that it began by making another."""
+
+    async def answer(self, task: TaskView, client: Client[Any]) -> Answer:
+        gate = Path(os.environ["CLINICARE_TEST_GATE"])
+        gate.with_suffix(".begun").touch()
+        while not gate.exists():
+            await asyncio.sleep(0.02)
+        return Answer("## Answer: YES\n")

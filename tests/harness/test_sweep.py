@@ -1,0 +1,147 @@
+"""A sweep runs each missing trial once, whatever happened to the run before."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from conftest import GOLDS, TinyWorld
+from harbor.models.job.result import JobResult
+from harbor.models.trial.result import TrialResult
+
+from harness.errors import JobError, TaskError, UnknownSystemError
+from harness.sweep import Sweep, run_sweep
+from harness.systems import System, load_systems
+
+HERE = Path(__file__).parent
+YES, DEFER = load_systems()["always-yes"], load_systems()["always-defer"]
+OWN = """
+[[system]]
+tag = "waits"
+runner = "direct"
+agent = "direct_agents:WaitsForAFile"
+about = "for tests"
+"""
+
+
+def _sweep(tiny: TinyWorld, job: Path, *systems: System, concurrency: int = 1) -> Sweep:
+    return Sweep(tiny.tasks, tiny.store, job, systems, concurrency=concurrency)
+
+
+def _trials(job: Path) -> dict[str, int]:
+    return {path.parent.name: path.stat().st_mtime_ns for path in job.glob("*/result.json")}
+
+
+def test_a_job_holds_one_trial_for_each_task_and_system_and_a_summary(
+    tiny: TinyWorld, tmp_path: Path
+) -> None:
+    job = tmp_path / "job"
+    summary = run_sweep(_sweep(tiny, job, YES, DEFER, concurrency=2))
+    assert (summary.trials, summary.ran) == (4, 4)
+    assert sorted(_trials(job)) == sorted(f"{task}__{tag}" for task in GOLDS for tag in (YES.tag, DEFER.tag))
+    result = JobResult.model_validate_json((job / "result.json").read_bytes())
+    assert result.n_total_trials == result.stats.n_completed_trials == 4
+
+
+def test_only_what_is_missing_is_run_again(tiny: TinyWorld, tmp_path: Path) -> None:
+    job = tmp_path / "job"
+    run_sweep(_sweep(tiny, job, YES))
+    before = _trials(job)
+    gone = sorted(before)[0]
+    shutil.rmtree(job / gone)
+    (job / f".{gone}.1.partial").mkdir()
+    assert run_sweep(_sweep(tiny, job, YES)).ran == 1
+    after = _trials(job)
+    assert after.keys() == before.keys()
+    assert all(after[name] == before[name] for name in before if name != gone)
+    assert not list(job.glob(".*partial"))
+    assert run_sweep(_sweep(tiny, job, YES)).ran == 0
+
+
+@pytest.mark.slow
+def test_a_worker_that_is_killed_takes_one_trial_with_it(tiny: TinyWorld, tmp_path: Path) -> None:
+    killer = System(tag="killer", runner="direct", agent="direct_agents:KillsItsWorker", about="for tests")
+    job = tmp_path / "job"
+    sweep = Sweep(tiny.tasks, tiny.store, job, (YES, killer, DEFER), task_ids=(sorted(GOLDS)[0],))
+    run_sweep(sweep)
+    results = {
+        path.parent.name.split("__")[1]: TrialResult.model_validate_json(path.read_bytes())
+        for path in job.glob("*/result.json")
+    }
+    assert results.keys() == {"always-yes", "killer", "always-defer"}
+    assert results["always-defer"].verifier_result is not None
+    dead = results["killer"]
+    assert dead.verifier_result is None
+    assert "SIGKILL" in dead.exception_info.exception_message
+    assert dead.agent_result.metadata["attempts"] == 3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("signal_sent", [signal.SIGKILL, signal.SIGINT])
+def test_a_run_that_is_stopped_is_resumed_and_no_worker_outlives_it(
+    tiny: TinyWorld, tmp_path: Path, signal_sent: signal.Signals
+) -> None:
+    systems, gate = tmp_path / "systems.toml", tmp_path / "gate"
+    systems.write_text(OWN)
+    command = [
+        sys.executable,
+        "-c",
+        "from harness.cli import main; main()",
+        "run",
+        "--systems",
+        "always-yes,waits",
+    ]
+    command += ["--tasks", str(tiny.tasks), "--store", str(tiny.store), "--jobs-dir", str(tmp_path / "jobs")]
+    command += ["--job-name", "first", "--systems-file", str(systems), "-n", "1"]
+    paths = os.pathsep.join([str(HERE), str(HERE.parent.parent)])
+    environment = os.environ | {"PYTHONPATH": paths, "CLINICARE_TEST_GATE": str(gate)}
+    run = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
+    _wait_for(gate.with_suffix(".begun"))
+    run.send_signal(signal_sent)
+    _, told = run.communicate(timeout=20)
+    if signal_sent is signal.SIGINT:
+        assert run.returncode == 130
+        assert told.splitlines() == [
+            "error: interrupted",
+            "hint: run the same command again: what is whole is kept",
+        ]
+    gate.touch()
+    job = tmp_path / "jobs" / "first"
+    kept = _trials(job)
+    assert list(kept) == [f"{sorted(GOLDS)[0]}__always-yes"]
+    again = subprocess.run(
+        command, env=environment, stderr=subprocess.PIPE, text=True, timeout=60, check=False
+    )
+    assert again.returncode == 0, again.stderr
+    assert "3 trials run, 1 kept" in again.stderr
+    assert _trials(job).items() >= kept.items()
+    assert len(_trials(job)) == 4
+    assert not list(job.glob(".*partial"))
+
+
+def test_what_cannot_be_run_is_said_before_anything_is_written(tiny: TinyWorld, tmp_path: Path) -> None:
+    job = tmp_path / "job"
+    nobody = YES.model_copy(update={"agent": "nowhere:Nobody"})
+    with pytest.raises(UnknownSystemError):
+        run_sweep(_sweep(tiny, job, nobody))
+    with pytest.raises(TaskError, match="no task 05-other"):
+        run_sweep(Sweep(tiny.tasks, tiny.store, job, (YES,), task_ids=("05-other",)))
+    tasks = tmp_path / "tasks"
+    tasks.mkdir()
+    manifest = json.loads((tiny.tasks / "manifest.json").read_text())
+    (tasks / "manifest.json").write_text(json.dumps(manifest | {"tasks": {}}))
+    with pytest.raises(JobError, match="no task in"):
+        run_sweep(Sweep(tasks, tiny.store, job, (YES,)))
+    assert not job.exists()
+
+
+def _wait_for(path: Path) -> None:
+    deadline = time.monotonic() + 20
+    while not path.exists():
+        assert time.monotonic() < deadline, f"{path} never came"
+        time.sleep(0.02)
