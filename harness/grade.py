@@ -64,17 +64,7 @@ class JobScores:
             "gold_changed_since_run": self.gold_changed,
             "missing": [f"{task}__{system}" for task, system in self.missing],
         }
-        numbers = summarise(self.trials, {tag: missing.get(tag, 0) for tag in self._tags}, about)
-        for tag, system in numbers["systems"].items():
-            known = self.systems.get(tag, {})
-            system |= {"instrument": bool(known.get("instrument")), "about": str(known.get("about", ""))}
-        return numbers
-
-    @property
-    def _tags(self) -> list[str]:
-        """The systems in the order in which the job names them, then any others."""
-        others = sorted({trial.system for trial in self.trials}.difference(self.systems))
-        return [*self.systems, *others]
+        return summarise(self.trials, missing=missing, about=about, declared=self.systems)
 
 
 def grade_job(job_dir: Path, tasks_dir: Path, tell: Tell = lambda _done, _all: None) -> JobScores:

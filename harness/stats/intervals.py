@@ -10,6 +10,7 @@ import math
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from statistics import stdev
 
 from harness.stats.record import TrialScore, by_scenario, mean
@@ -76,15 +77,35 @@ class Bootstrap:
         if not values:
             return drawn
         for group in by_scenario(trials).values():
-            places = [self._place[trial.cluster] for trial in group]
-            columns = [[value(trial) for trial in group] for value in values]
+            clusters = sorted({trial.cluster for trial in group})
+            pick = self._picker(clusters)
+            counts, *columns = _totals(group, clusters, [lambda _: 1.0, *values])
             share = len(group) / len(trials)
             for number, row in enumerate(self._weights):
-                weights = [row[place] for place in places]
-                factor = share / sum(weights)
+                weights = pick(row)
+                factor = share / math.sumprod(weights, counts)
                 for means, column in zip(drawn, columns, strict=True):
                     means[number] += factor * math.sumprod(weights, column)
         return drawn
+
+    def _picker(self, clusters: Sequence[str]) -> Callable[[list[float]], tuple[float, ...]]:
+        """Takes these clusters' weights out of a row."""
+        places = [self._place[cluster] for cluster in clusters]
+        if len(places) == 1:
+            return lambda row: (row[places[0]],)
+        return itemgetter(*places)
+
+
+def _totals(
+    group: Sequence[TrialScore], clusters: Sequence[str], values: Sequence[Value]
+) -> list[list[float]]:
+    """For each value its total over each cluster's trials."""
+    place = {cluster: number for number, cluster in enumerate(clusters)}
+    columns = [[0.0] * len(clusters) for _ in values]
+    for column, value in zip(columns, values, strict=True):
+        for trial in group:
+            column[place[trial.cluster]] += value(trial)
+    return columns
 
 
 def _middle(means: list[float]) -> Interval:
