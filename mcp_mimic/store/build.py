@@ -17,7 +17,11 @@ _JOURNAL_VERSION = 1
 
 @dataclass(frozen=True)
 class Finished:
-    """A finished table: the file it was read from as it was then, and what came of it."""
+    """A finished table: the file it was read from as it was then, and what came of it.
+
+    `path` and `sha256` are empty for a table of an absent module. `inputs` are the content digests of the
+    tables that its availability was worked out from.
+    """
 
     path: str
     size: int
@@ -27,11 +31,12 @@ class Finished:
     rows: int
     digest: str
     rules: str
+    inputs: dict[str, str]
 
 
 @dataclass
 class Journal:
-    """Which tables of a build are finished; written anew, and to the disk, after each of them."""
+    """Which tables of a build are finished; written to the disk after each that came from a file."""
 
     file: Path
     finished: dict[str, Finished] = field(default_factory=dict)
@@ -50,16 +55,9 @@ class Journal:
     def record(self, table: str, entry: Finished) -> None:
         """Add a finished table."""
         self.finished[table] = entry
-        self._write()
-
-    def forget(self, table: str) -> None:
-        """Drop a table that is about to be built again."""
-        if self.finished.pop(table, None) is not None:
-            self._write()
-
-    def _write(self) -> None:
-        entries = {name: asdict(entry) for name, entry in self.finished.items()}
-        write_whole(self.file, json.dumps({"version": _JOURNAL_VERSION, "finished": entries}, indent=1))
+        if entry.path:
+            entries = {name: asdict(done) for name, done in self.finished.items()}
+            write_whole(self.file, json.dumps({"version": _JOURNAL_VERSION, "finished": entries}, indent=1))
 
 
 def _finished(entry: dict[str, Any]) -> Finished:

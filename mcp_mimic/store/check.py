@@ -11,6 +11,7 @@ from mcp_mimic.store.content import content_digest, fingerprint
 from mcp_mimic.store.manifest import Classification
 from mcp_mimic.store.plan import rules
 from mcp_mimic.store.releases import published
+from mcp_mimic.store.sql import one_row
 from mcp_mimic.store.store import Store
 from mcp_mimic.store.tables import TABLES, Table
 
@@ -125,5 +126,4 @@ def _row_problems(connection: duckdb.DuckDBPyConnection, table: Table) -> list[s
 
 
 def _count(connection: duckdb.DuckDBPyConnection, relation: str) -> int:
-    row = connection.execute(f"SELECT count(*) {relation}").fetchone()
-    return int(row[0]) if row else 0
+    return int(one_row(connection, f"SELECT count(*) {relation}")[0])

@@ -19,6 +19,7 @@ from mcp_mimic.store.integrity import verify
 from mcp_mimic.store.manifest import Classification
 from mcp_mimic.store.reading import reading, typed_rows
 from mcp_mimic.store.sources import find_sources
+from mcp_mimic.store.sql import one_row
 from mcp_mimic.store.tables import TABLES
 
 SYNTHETIC_SEAL_FILE = "synthetic.seal"
@@ -58,7 +59,7 @@ def seal_synthetic(directory: Path) -> str:
     with duckdb.connect(":memory:") as connection:
         for name, source in find_sources([directory]).items():
             columns = verify(source).columns
-            with reading(source, name):
+            with reading(source):
                 rows = typed_rows(connection, source, columns)
                 digests[name] = content_digest(connection, source.table, f"({rows})")
     content = fingerprint(digests)
@@ -111,9 +112,10 @@ def _other_icu_tables() -> list[str]:
 
 def _strangers(connection: duckdb.DuckDBPyConnection, name: str) -> bool:
     """Whether a row of an ICU table belongs to a subject or a stay that is not in icu.icustays."""
-    found = connection.execute(
-        f"SELECT 1 FROM (SELECT DISTINCT subject_id, stay_id FROM {name}) r "
+    (strangers,) = one_row(
+        connection,
+        f"SELECT count(*) FROM (SELECT DISTINCT subject_id, stay_id FROM {name}) r "
         "WHERE NOT EXISTS (FROM icu.icustays s WHERE s.subject_id = r.subject_id "
-        "AND (s.stay_id = r.stay_id OR r.stay_id IS NULL)) LIMIT 1"
-    ).fetchone()
-    return found is not None
+        "AND (s.stay_id = r.stay_id OR r.stay_id IS NULL))",
+    )
+    return bool(strangers)

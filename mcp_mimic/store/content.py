@@ -11,6 +11,7 @@ from collections.abc import Mapping
 
 import duckdb
 
+from mcp_mimic.store.sql import one_row
 from mcp_mimic.store.tables import Column, Table
 
 _SEPARATOR, _NULL = "chr(31)", "chr(30)"
@@ -19,11 +20,11 @@ _SEPARATOR, _NULL = "chr(31)", "chr(30)"
 def content_digest(connection: duckdb.DuckDBPyConnection, table: Table, relation: str) -> tuple[int, str]:
     """Rows and content digest of `relation`, SQL that yields the official columns of `table`, typed."""
     row = f", {_SEPARATOR}, ".join(f"coalesce({_text(column)}, {_NULL})" for column in table.columns)
-    found = connection.execute(
+    rows, low, high = one_row(
+        connection,
         "SELECT count(*), sum((h & 18446744073709551615::UHUGEINT)::HUGEINT), sum((h >> 64)::HUGEINT) "
-        f"FROM (SELECT md5_number(concat({row})) AS h FROM {relation})"
-    ).fetchone()
-    rows, low, high = found if found is not None else (0, None, None)
+        f"FROM (SELECT md5_number(concat({row})) AS h FROM {relation})",
+    )
     return int(rows), _digest([table.qualified, *table.column_names, int(rows), str(low), str(high)])
 
 

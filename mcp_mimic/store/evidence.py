@@ -50,13 +50,7 @@ def _is_text_key(table: Table) -> bool:
 
 def _own_key(table: Table) -> str:
     column = f"r.{quote_name(table.key or '')}"
-    if not _is_text_key(table):
-        return column
-    return (
-        f"CASE WHEN starts_with({column}, r.subject_id || '-') "
-        f"THEN substr({column}, length(r.subject_id::VARCHAR) + 2) "
-        f"ELSE error('{table.key}|' || {column}) END"
-    )
+    return f"substr({column}, length(r.subject_id::VARCHAR) + 2)" if _is_text_key(table) else column
 
 
 def _key_order(table: Table) -> str:

@@ -20,7 +20,7 @@ from mcp_mimic.store.plan import STAGED, empty_sql, import_order, needs, rules, 
 from mcp_mimic.store.reading import reading, typed_rows
 from mcp_mimic.store.releases import UNKNOWN_RELEASE, recognise
 from mcp_mimic.store.sources import SCHEMAS, SourceFile, find_sources, seal_folders
-from mcp_mimic.store.sql import quote_text
+from mcp_mimic.store.sql import one_row, quote_text
 from mcp_mimic.store.store import Store, first_line
 from mcp_mimic.store.tables import TABLES
 
@@ -187,55 +187,52 @@ class _Import:
     def _build_tables(self, connection: duckdb.DuckDBPyConnection) -> None:
         total = sum(file.size for file in self.verified.values())
         there = {f"{s}.{t}" for s, t in connection.execute(_STORED_TABLES).fetchall()}
-        done, rebuilt = 0, set[str]()
+        done = 0
         for name in import_order():
-            step = Step.KEPT
-            if name not in there or rebuilt & set(needs(name)) or not self._is_finished(name):
+            kept = name in there and self._is_finished(name)
+            if not kept:
                 self._build(connection, name, done, total)
-                rebuilt.add(name)
-                step = Step.DONE
             done += self.verified[name].size if name in self.verified else 0
-            self.report(step, name, done, total)
+            self.report(Step.KEPT if kept else Step.DONE, name, done, total)
 
     def _is_finished(self, name: str) -> bool:
         entry, file = self.journal.finished.get(name), self.verified.get(name)
-        wanted = (table_rules(TABLES[name]), file.sha256 if file else "")
-        return entry is not None and (entry.rules, entry.sha256) == wanted
+        wanted = (table_rules(TABLES[name]), file.sha256 if file else "", self._inputs(name))
+        return entry is not None and (entry.rules, entry.sha256, entry.inputs) == wanted
+
+    def _inputs(self, name: str) -> dict[str, str]:
+        return {need: self.journal.finished[need].digest for need in needs(name)}
 
     def _build(self, connection: duckdb.DuckDBPyConnection, name: str, done: int, total: int) -> None:
         table, source = TABLES[name], self.files.get(name)
-        self.journal.forget(name)
         connection.execute(f"DROP TABLE IF EXISTS {name}")
         connection.execute(f"CREATE OR REPLACE TABLE {STAGED} AS {empty_sql(table)}")
-        if source is not None:
+        if source is None:
+            connection.execute(table_sql(table))
+            self._record(name, *content_digest(connection, table, STAGED))
+            return
+        with reading(source):
             self.report(Step.READING, name, done, total)
             self._stage(connection, source)
-            self.report(Step.SORTING, name, done, total)
-        with reading(source, name):
             rows, digest = content_digest(connection, table, STAGED)
+            self.report(Step.SORTING, name, done, total)
             connection.execute(table_sql(table))
-            connection.execute("CHECKPOINT")
-        self._require_same_rows(connection, name, rows)
+        if one_row(connection, f"SELECT count(*) FROM {name}") != (rows,):
+            raise StoreError(
+                f"{name}: its {rows} rows match keys that are not unique in {', '.join(needs(name))}",
+                "Compare the files of those tables with the release's SHA256SUMS.txt.",
+                code="bad_value",
+            )
         self._record(name, rows, digest)
 
     def _stage(self, connection: duckdb.DuckDBPyConnection, source: SourceFile) -> None:
         verified = self.verified[source.table.qualified]
         connection.execute("SET preserve_insertion_order = false")
-        with reading(source, source.table.qualified):
-            connection.execute(f"INSERT INTO {STAGED} {typed_rows(connection, source, verified.columns)}")
+        connection.execute(f"INSERT INTO {STAGED} {typed_rows(connection, source, verified.columns)}")
         connection.execute("SET preserve_insertion_order = true")
         if not unchanged(source.path, verified.size, verified.mtime_ns):
             raise StoreError(
                 f"{source.path}: changed during the import", "Wait until it is written and import again."
-            )
-
-    def _require_same_rows(self, connection: duckdb.DuckDBPyConnection, name: str, rows: int) -> None:
-        stored = connection.execute(f"SELECT count(*) FROM {name}").fetchone()
-        if stored != (rows,):
-            raise StoreError(
-                f"{name}: its {rows} rows match keys that are not unique in {', '.join(needs(name))}",
-                "Compare the files of those tables with the release's SHA256SUMS.txt.",
-                code="bad_value",
             )
 
     def _record(self, name: str, rows: int, digest: str) -> None:
@@ -251,6 +248,7 @@ class _Import:
                 rows=rows,
                 digest=digest,
                 rules=table_rules(TABLES[name]),
+                inputs=self._inputs(name),
             ),
         )
 

@@ -10,9 +10,9 @@ import duckdb
 
 from mcp_mimic.errors import StoreError
 from mcp_mimic.store.sources import SourceFile
-from mcp_mimic.store.sql import quote_name, quote_text
+from mcp_mimic.store.sql import one_row, quote_name, quote_text
 from mcp_mimic.store.store import first_line
-from mcp_mimic.store.strict import Misfit, fits, misfit, typed_select
+from mcp_mimic.store.strict import LONGEST_VALUE, OWN_KEY, Misfit, misfit, typed_select
 
 _LINE = re.compile(r"CSV Error on Line: (\d+)")
 _LONG_LINE = 16_000_000
@@ -32,19 +32,17 @@ def typed_rows(connection: duckdb.DuckDBPyConnection, source: SourceFile, column
 
 
 @contextmanager
-def reading(source: SourceFile | None, table: str) -> Iterator[None]:
-    """Turn DuckDB's errors over `source`, from which `table` is built, into one that names file and line."""
+def reading(source: SourceFile) -> Iterator[None]:
+    """Turn DuckDB's errors over `source` into one line that names file, line and column."""
     try:
         yield
     except (duckdb.OutOfMemoryException, duckdb.IOException) as error:
         raise StoreError(
-            f"{table}: not enough memory or disk space ({first_line(error)})",
+            f"{source.table.qualified}: not enough memory or disk space ({first_line(error)})",
             "Free some space beside the store, or allow more memory with --memory, and import again.",
             code="work_failed",
         ) from error
     except duckdb.Error as error:
-        if source is None:
-            raise
         found = misfit(source.table, str(error))
         if found is not None:
             raise _misfit_error(source, found) from error
@@ -63,7 +61,7 @@ def reading(source: SourceFile | None, table: str) -> Iterator[None]:
 
 def _parquet_text(connection: duckdb.DuckDBPyConnection, source: SourceFile) -> str:
     file = f"read_parquet({quote_text(str(source.path))})"
-    with reading(source, source.table.qualified):
+    with reading(source):
         types = {
             str(row[0]): str(row[1])
             for row in connection.execute(f"DESCRIBE SELECT * FROM {file}").fetchall()
@@ -80,9 +78,9 @@ def _require_empty(
     connection: duckdb.DuckDBPyConnection, source: SourceFile, file: str, name: str, type_: str
 ) -> None:
     """A text column may only be stored as another type when it holds nothing: leading zeros would be lost."""
-    with reading(source, source.table.qualified):
-        found = connection.execute(f"SELECT count({quote_name(name)}) FROM {file}").fetchone()
-    if found and found[0]:
+    with reading(source):
+        (values,) = one_row(connection, f"SELECT count({quote_name(name)}) FROM {file}")
+    if values:
         raise StoreError(
             f"{source.path}: column {name.lower()} is stored as {type_}, it must be text",
             "Write the parquet file with that column as text: numbers have lost their leading zeros.",
@@ -91,29 +89,22 @@ def _require_empty(
 
 
 def _misfit_error(source: SourceFile, found: Misfit) -> StoreError:
-    line = None if source.suffix == ".parquet" else _line_of(source, found.column)
+    line = None if source.suffix == ".parquet" else _line_of(source, found)
     where = f"{source.path}: {f'line {line}, ' if line else ''}column {found.column}"
-    if found.value is None:
-        return StoreError(
-            f"{where}: empty, every row needs one", "Mend the file, or download it again.", code="bad_value"
-        )
-    if found.column == source.table.key and found.meaning == "text":
-        what = "does not begin with the subject's number"
-    else:
-        what = f"is not {found.meaning}"
-    return StoreError(
-        f"{where}: {found.value!r} {what}", "Mend the file, or download it again.", code="bad_value"
-    )
+    what = "empty, every row needs one" if found.value is None else f"{found.value!r} is not {found.meaning}"
+    return StoreError(f"{where}: {what}", "Mend the file, or download it again.", code="bad_value")
 
 
-def _line_of(source: SourceFile, column: str) -> int | None:
-    """The line on which the first misfit of `column` ends; None if only its range is wrong."""
+def _line_of(source: SourceFile, found: Misfit) -> int | None:
+    """The line on which the first row with the misfit ends."""
     unpack = gzip.open if source.suffix == ".csv.gz" else open
     with unpack(source.path, "rt", encoding="utf-8-sig", errors="replace", newline="") as text:
         rows = csv.reader(text)
-        position = [name.strip().lower() for name in next(rows)].index(column)
-        for row in rows:
-            if len(row) > position and not fits(source.table, column, row[position]):
+        header = [name.strip().lower() for name in next(rows)]
+        for values in rows:
+            row = dict(zip(header, values, strict=False))
+            own = found.meaning == OWN_KEY and row[found.column].startswith(f"{row['subject_id']}-")
+            if row.get(found.column, "")[:LONGEST_VALUE] == (found.value or "") and not own:
                 return rows.line_num
     return None
 

@@ -50,13 +50,13 @@ class Store:
         with duckdb.connect(":memory:") as connection:
             try:
                 self.attach(connection)
-                row = connection.execute("SELECT fingerprint FROM store.main.store").fetchone()
+                rows = connection.execute("SELECT fingerprint FROM store.main.store").fetchall()
             except duckdb.Error as error:
                 raise StoreError(
                     f"{self.database}: cannot be read as a store ({first_line(error)})",
                     _IMPORT_AGAIN.format(path=self.path),
                 ) from error
-        return None if row is None else str(row[0])
+        return str(rows[0][0]) if rows else None
 
 
 def read_manifest(path: Path) -> Manifest:

@@ -24,14 +24,18 @@ _MEANING = {
     "TIMESTAMP": "a time without zone (YYYY-MM-DD HH:MM:SS)",
     "DATE": "a date (YYYY-MM-DD)",
 }
+OWN_KEY = "an id that begins with the row's subject_id"
 _MARK = "does not fit"
+LONGEST_VALUE = 60
+"""How much of a misfit is shown."""
+
 _RAISED = re.compile(rf"{_MARK}\x1f(?P<column>[^\x1f]*)\x1f(?P<value>[^\x1f]*)\x1f", re.DOTALL)
 
 
 def typed_select(table: Table, relation: str) -> str:
     """A SELECT of the official columns of `table`, typed, over `relation`, whose columns are all text."""
     columns = ", ".join(
-        f"{_typed(column, required=is_required(table, column.name))} AS {quote_name(column.name)}"
+        f"{_typed(column, is_required(table, column.name), is_own_key(table, column))} AS {quote_name(column.name)}"
         for column in table.columns
     )
     return f"SELECT {columns} FROM {relation}"
@@ -40,6 +44,11 @@ def typed_select(table: Table, relation: str) -> str:
 def is_required(table: Table, column: str) -> bool:
     """Whether a null in `column` makes a row unusable: it would belong to nobody, or could not be cited."""
     return table.has_subject and column in ("subject_id", table.key)
+
+
+def is_own_key(table: Table, column: Column) -> bool:
+    """Whether `column` is a key that begins with the subject's number, as emar_id, poe_id and note_id do."""
+    return column.name == table.key and column.type == "VARCHAR"
 
 
 @dataclass(frozen=True)
@@ -58,24 +67,19 @@ def misfit(table: Table, message: str) -> Misfit | None:
         return None
     types = {column.name: column.type for column in table.columns}
     value = found["value"][1:] if found["value"].startswith("=") else None
-    return Misfit(found["column"], value, _MEANING.get(types[found["column"]], "text"))
+    return Misfit(found["column"], value, _MEANING.get(types[found["column"]], OWN_KEY))
 
 
-def fits(table: Table, column: str, value: str) -> bool:
-    """Whether text from a file fits its column, but for the range: finds the line of a misfit."""
-    if value == "":
-        return not is_required(table, column)
-    pattern = _PATTERNS.get(next(c.type for c in table.columns if c.name == column))
-    return pattern is None or re.fullmatch(pattern, value, re.ASCII) is not None
-
-
-def _typed(column: Column, *, required: bool) -> str:
+def _typed(column: Column, required: bool, own_key: bool) -> str:
     name = quote_name(column.name)
     null = _raise(column.name, "''") if required else "NULL"
+    failed = _raise(column.name, f"'=' || left({name}, {LONGEST_VALUE})")
+    if own_key:
+        begins = f"starts_with({name}, subject_id || '-')"
+        return f"CASE WHEN {begins} THEN {name} WHEN coalesce({name}, '') = '' THEN {null} ELSE {failed} END"
     if column.type == "VARCHAR":
-        return f"coalesce(nullif({name}, ''), {null})" if required else f"nullif({name}, '')"
+        return f"nullif({name}, '')"
     cast = f"try_cast({name} AS {column.type})"
-    failed = _raise(column.name, f"'=' || left({name}, 60)")
     # Nearly every value prints as it was written, and comparing text costs half as much as a pattern.
     return (
         f"CASE WHEN {cast}::VARCHAR = {name} AND {_finite(column, cast)} THEN {cast} "

@@ -1,0 +1,156 @@
+"""What is stored depends on the content of the files, not on their format or the order of their rows."""
+
+import random
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mcp_mimic.store.content import content_digest
+from mcp_mimic.store.importer import import_store
+from mcp_mimic.store.plan import STAGED, empty_sql, import_order, needs, table_sql
+from mcp_mimic.store.store import Store
+from mcp_mimic.store.tables import TABLES
+from tests.hospital import ADA, ADA_HADM, BEN, small_rows, write_hospital
+
+Stored = dict[str, list[tuple[Any, ...]]]
+
+
+def everything(store: Path) -> Stored:
+    with duckdb.connect() as connection:
+        Store.open(store).attach(connection)
+        return {name: connection.sql(f"FROM store.{name}").fetchall() for name in TABLES}
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_csv_and_parquet_give_the_same_store_as_gzip(tmp_path: Path, small_store: Store, suffix: str) -> None:
+    manifest = import_store([write_hospital(tmp_path / "source", suffix=suffix)], tmp_path / "store")
+    assert manifest.fingerprint == small_store.manifest.fingerprint
+    assert everything(tmp_path / "store") == everything(small_store.path)
+
+
+def test_the_order_of_the_rows_in_the_files_does_not_matter(tmp_path: Path, small_store: Store) -> None:
+    rows = small_rows()
+    for table in rows.values():
+        random.Random(3).shuffle(table)
+    manifest = import_store([write_hospital(tmp_path / "source", rows)], tmp_path / "store")
+    assert manifest.fingerprint == small_store.manifest.fingerprint
+    assert everything(tmp_path / "store") == everything(small_store.path)
+
+
+def test_one_changed_value_changes_the_fingerprint(tmp_path: Path, small_store: Store) -> None:
+    rows = small_rows()
+    rows["hosp.labevents"][0]["valuenum"] = 0.91
+    manifest = import_store([write_hospital(tmp_path / "source", rows)], tmp_path / "store")
+    changed = {
+        name
+        for name, entry in manifest.tables.items()
+        if entry.digest != small_store.manifest.tables[name].digest
+    }
+    assert changed == {"hosp.labevents"}
+    assert manifest.fingerprint != small_store.manifest.fingerprint
+
+
+def test_upper_case_and_reordered_columns_are_the_same_table(tmp_path: Path, small_store: Store) -> None:
+    source = write_hospital(tmp_path / "source", suffix=".csv")
+    file = source / "icu" / "caregiver.csv"
+    file.write_text(file.read_text().replace("caregiver_id", "CAREGIVER_ID"))
+    omr = source / "hosp" / "omr.csv"
+    omr.write_text(
+        f"result_name,SUBJECT_ID,chartdate,result_value,seq_num\nWeight (Lbs),{ADA},2149-11-03,165,1\n"
+    )
+    manifest = import_store([source], tmp_path / "store")
+    assert manifest.fingerprint == small_store.manifest.fingerprint
+
+
+def test_evidence_ids_come_from_official_keys_without_the_subject(small_store: Store) -> None:
+    stored = everything(small_store.path)
+
+    def eids(name: str) -> list[str]:
+        return [row[-2] for row in stored[name]]
+
+    assert eids("hosp.labevents") == ["lab:1", "lab:4", "lab:2", "lab:3", "lab:5"]
+    assert eids("hosp.emar") == ["emar:9", "emar:10"]
+    assert eids("hosp.emar_detail") == ["emar:9", "emar:9"]
+    assert eids("hosp.poe") == ["ord:1", "ord:2", "ord:1"]
+    assert eids("hosp.poe_detail") == ["ord:1"]
+    assert eids("hosp.admissions") == [f"adm:{ADA_HADM}", "adm:20000002"]
+    assert eids("hosp.microbiologyevents") == ["micro:501"]
+    assert eids("icu.procedureevents") == ["proc:8201"]
+    assert eids("hosp.prescriptions") == ["rx:1", "rx:2"]
+    assert eids("hosp.patients") == [None, None, None]
+
+
+def test_rows_are_stored_by_subject_and_time(small_store: Store) -> None:
+    for name, rows in everything(small_store.path).items():
+        table = TABLES[name]
+        if table.has_subject:
+            subject = table.column_names.index("subject_id")
+            time = table.column_names.index(table.time) if table.time else subject
+            assert rows == sorted(rows, key=lambda row, s=subject, t=time: (row[s], row[t])), name
+
+
+def test_every_table_comes_after_the_tables_it_needs() -> None:
+    order = import_order()
+    assert sorted(order) == sorted(TABLES)
+    assert all(order.index(other) < order.index(name) for name in order for other in needs(name))
+
+
+_times = st.sampled_from(["2150-03-01 10:00:00", "2150-03-01 10:05:00", "2150-03-02 00:00:00"])
+_charted = st.fixed_dictionaries(
+    {
+        "subject_id": st.sampled_from([ADA, BEN]),
+        "charttime": _times,
+        "storetime": st.none() | _times,
+        "itemid": st.sampled_from([226559, 226560]),
+        "value": st.sampled_from([None, 0.0, 30.0, 30.5]),
+        "valueuom": st.sampled_from([None, "ml", "mL", "é"]),
+    }
+)
+
+
+def stored_output(rows: list[dict[str, Any]]) -> tuple[list[tuple[Any, ...]], str]:
+    table = TABLES["icu.outputevents"]
+    with duckdb.connect() as connection:
+        connection.execute("ATTACH ':memory:' AS staging")
+        connection.execute("CREATE SCHEMA icu")
+        connection.execute(f"CREATE TABLE {STAGED} AS {empty_sql(table)}")
+        connection.executemany(
+            f"INSERT INTO {STAGED} VALUES ({', '.join('?' * len(table.columns))})",
+            [[row.get(name) for name in table.column_names] for row in rows],
+        ) if rows else None
+        digest = content_digest(connection, table, STAGED)[1]
+        connection.execute(table_sql(table))
+        return connection.sql(f"FROM {table.qualified}").fetchall(), digest
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.lists(_charted, max_size=12), st.randoms(use_true_random=False))
+def test_numbers_and_digest_do_not_depend_on_row_order(
+    rows: list[dict[str, Any]], chance: random.Random
+) -> None:
+    shuffled = rows.copy()
+    chance.shuffle(shuffled)
+    assert stored_output(rows) == stored_output(shuffled)
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.lists(_charted, max_size=12))
+def test_the_numbers_of_the_rows_available_at_any_moment_have_no_gaps(rows: list[dict[str, Any]]) -> None:
+    stored, _ = stored_output(rows)
+    for subject in (ADA, BEN):
+        mine = [(row[-1], int(row[-2].removeprefix("out:"))) for row in stored if row[0] == subject]
+        for moment, _ in mine:
+            known = sorted(number for available, number in mine if available <= moment)
+            assert known == list(range(1, len(known) + 1))
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.lists(_charted, min_size=1, max_size=8))
+def test_a_row_more_or_less_changes_the_digest(rows: list[dict[str, Any]]) -> None:
+    digest = stored_output(rows)[1]
+    assert stored_output(rows[1:])[1] != digest
+    assert stored_output([*rows, rows[0]])[1] != digest
