@@ -159,7 +159,7 @@ def _open_locked(path: Path) -> int:
     flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
     remedy = "name a folder that this user may write with --audit"
     try:
-        fd = os.open(path, flags, 0o600)
+        fd = os.open(path, flags, 0o644)
     except OSError as error:
         raise SettingsError(f"the audit {path} cannot be written: {error.strerror}", remedy) from error
     try:

@@ -10,9 +10,9 @@ from typing import Any
 _PLAIN_ARGUMENTS = frozenset(
     {"start", "end", "order", "limit", "kind", "record", "source", "items", "names", "specimen"}
 )
-_PLAIN_TEXT = re.compile(r"[ -~]{0,80}")
+_PLAIN_TEXT = re.compile(r"[ -~]{0,200}")
 _NAME = re.compile(r"[a-z_]{1,64}")
-_MAX_LIST, _MAX_ARGUMENTS = 64, 32
+_MAX_LIST, _MAX_ARGUMENTS = 200, 32
 _MAX_WHOLE = 2**53
 
 

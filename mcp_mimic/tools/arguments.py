@@ -1,11 +1,25 @@
 """The arguments that the read tools share, with their bounds and their only descriptions."""
 
-from typing import Annotated, Literal
+import json
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, StringConstraints
+from pydantic import BeforeValidator, Field, StringConstraints
+
+
+def _listed(value: Any) -> Any:
+    """A list, also where a client sends one item bare or the list as JSON text."""
+    if isinstance(value, str) and value.lstrip().startswith("["):
+        try:
+            return json.loads(value)
+        except (ValueError, RecursionError):
+            return [value]
+    return [value] if isinstance(value, str | int) else value
+
+
+AsList = BeforeValidator(_listed)
 
 Text = Annotated[
-    str, StringConstraints(strip_whitespace=True, min_length=2, max_length=80, pattern=r"^[^\x00-\x1f\x7f]*$")
+    str, StringConstraints(strip_whitespace=True, min_length=2, max_length=200, pattern=r"^[^\x00-\x1f\x7f]*$")
 ]
 ItemId = Annotated[int, Field(ge=0, le=2_147_483_647)]
 Moment = Annotated[str, StringConstraints(strip_whitespace=True, min_length=4, max_length=40)]
@@ -29,10 +43,12 @@ Cursor = Annotated[
     Field(description="next_cursor of the page before, with all other arguments the same."),
 ]
 Items = Annotated[
-    Annotated[list[ItemId | Text], Field(max_length=50)] | None,
+    Annotated[list[ItemId | Text], Field(max_length=200)] | None,
+    AsList,
     Field(description="itemids, or parts of labels (any case). Omit: every item."),
 ]
 Names = Annotated[
-    Annotated[list[Text], Field(max_length=50)] | None,
+    Annotated[list[Text], Field(max_length=200)] | None,
+    AsList,
     Field(description="Parts of names (any case, at least two characters); any of them matches. Omit: all."),
 ]

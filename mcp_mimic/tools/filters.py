@@ -7,7 +7,7 @@ from mcp_mimic.errors import ToolError
 from mcp_mimic.tools.sources import Source
 from mcp_mimic.tools.vocabulary import Entry, suggest
 
-_MAX_RESOLVED = 200
+_MAX_RESOLVED = 400
 
 
 @dataclass(frozen=True)

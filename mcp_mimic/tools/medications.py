@@ -6,7 +6,7 @@ from fastmcp.tools import ToolResult
 from pydantic import Field
 
 from mcp_mimic.errors import ToolError
-from mcp_mimic.tools.arguments import Cursor, End, ItemId, Limit, Names, Order, Start
+from mcp_mimic.tools.arguments import AsList, Cursor, End, ItemId, Limit, Names, Order, Start
 from mcp_mimic.tools.reading import Page, read_rows
 from mcp_mimic.tools.registry import read_tool
 from mcp_mimic.tools.session import CURRENT_CALL, Call
@@ -30,7 +30,8 @@ def get_medications(
     ] = "administrations",
     names: Names = None,
     items: Annotated[
-        Annotated[list[ItemId], Field(max_length=50)] | None,
+        Annotated[list[ItemId], Field(max_length=200)] | None,
+        AsList,
         Field(description="itemids, for record='infusions' only. Omit: every item."),
     ] = None,
     start: Start = None,

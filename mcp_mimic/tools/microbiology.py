@@ -5,7 +5,7 @@ from typing import Annotated
 from fastmcp.tools import ToolResult
 from pydantic import Field
 
-from mcp_mimic.tools.arguments import Cursor, End, Limit, Order, Start, Text
+from mcp_mimic.tools.arguments import AsList, Cursor, End, Limit, Order, Start, Text
 from mcp_mimic.tools.reading import Page, read_rows
 from mcp_mimic.tools.registry import read_tool
 from mcp_mimic.tools.session import CURRENT_CALL, Call
@@ -14,7 +14,8 @@ from mcp_mimic.tools.session import CURRENT_CALL, Call
 @read_tool
 def get_microbiology(
     specimen: Annotated[
-        Annotated[list[Text], Field(max_length=50)] | None,
+        Annotated[list[Text], Field(max_length=200)] | None,
+        AsList,
         Field(description="Parts of specimen types, e.g. 'blood culture' or 'urine'. Omit: every specimen."),
     ] = None,
     start: Start = None,

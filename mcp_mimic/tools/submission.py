@@ -59,7 +59,7 @@ def _write(folder: Path, data: bytes) -> None:
     partial_file = folder / f".{REPORT_FILE}.{secrets.token_hex(8)}"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
-        with os.fdopen(os.open(partial_file, flags, 0o600), "wb") as file:
+        with os.fdopen(os.open(partial_file, flags, 0o644), "wb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
