@@ -73,6 +73,7 @@ def _number(text: str) -> float | None:
     return float(text) if text else None
 
 
+@cache
 def read_reference(name: str) -> list[dict[str, str]]:
     """The rows of one table under `reference/`, as text."""
     with (_REFERENCE / f"{name}.csv").open(encoding="utf-8", newline="") as file:

@@ -10,6 +10,7 @@ from harness.synthetic.dictionaries import Drug, drugs
 from harness.synthetic.draws import pick
 from harness.synthetic.stays import Admission
 
+_POTASSIUM = (50971, 50822)
 _STATUSES = {
     "Discontinued via patient discharge": 45,
     "Discontinued": 38,
@@ -46,6 +47,8 @@ def add_drugs(chart: Chart) -> None:
             _add_emergency_doses(chart, admission, rng)
         for drug in _regimen(chart, admission, rng):
             _add_course(chart, admission, drug, rng)
+    if chart.person.condition in ("potassium", "dialysis"):
+        _treat_potassium(chart, chart.rng("treatment"))
 
 
 def _regimen(chart: Chart, admission: Admission, rng: Random) -> list[Drug]:
@@ -88,6 +91,25 @@ def _add_course(chart: Chart, admission: Admission, drug: Drug, rng: Random) -> 
     if chart.person.emar:
         for time, events in _times(drug, begins, ends, rng):
             add_administration(chart, admission, drug, time, pick(rng, events), rng, order=order)
+
+
+def _treat_potassium(chart: Chart, rng: Random) -> None:
+    """Often, but not always, treat the first very high potassium soon after its result."""
+    high = [
+        row
+        for row in chart.rows["hosp.labevents"]
+        if row["itemid"] in _POTASSIUM and row["valuenum"] is not None and float(row["valuenum"]) >= 6.5
+    ]
+    if not high or rng.random() < 0.35:
+        return
+    known = min(max(row["charttime"], row["storetime"]) for row in high)
+    time = known + timedelta(minutes=rng.randint(4, 75))
+    admission = chart.admission_at(time)
+    for drug in [drug for drug in drugs() if drug.use == "acute" and rng.random() < 0.5]:
+        order = add_order(chart, admission, drug, time, time + timedelta(hours=1), rng)
+        if chart.person.emar:
+            add_administration(chart, admission, drug, time, "Administered", rng, order=order)
+        time += timedelta(minutes=rng.randint(1, 9))
 
 
 def _times(

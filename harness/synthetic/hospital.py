@@ -1,9 +1,8 @@
 """The synthetic hospital: plans its patients, generates their charts, writes the official file layout."""
 
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 
 from harness.errors import HarnessError
@@ -42,24 +41,30 @@ _BACKGROUND = (
 
 @dataclass(frozen=True)
 class PlantedCase:
-    """Who carries which plant, and the verdict that adjudication must come to."""
+    """Who carries which plant, the index time (ISO), and the verdict that adjudication must come to."""
 
     scenario: str
     plant_id: str
     verdict: str
     subject_id: int
-    index_time: datetime
+    index_time: str
 
 
 @dataclass(frozen=True)
 class Hospital:
-    """What was written: the folder, rows by table, and the carriers of the plants."""
+    """What was written: the folder, rows by table, and the carriers of the plants, which it iterates."""
 
     path: Path
     seed: int
     patients: int
     rows: dict[str, int]
     plants: tuple[PlantedCase, ...]
+
+    def __len__(self) -> int:
+        return len(self.plants)
+
+    def __iter__(self) -> Iterator[PlantedCase]:
+        return iter(self.plants)
 
 
 def write_hospital(
@@ -108,7 +113,7 @@ def _write(folder: Path, out: Path, cases: list[Case], seed: int, progress: Prog
                         chart.case.plant.id,
                         chart.case.plant.verdict,
                         chart.person.subject_id,
-                        chart.index_time,
+                        chart.index_time.isoformat(" "),
                     )
                 )
             if progress:

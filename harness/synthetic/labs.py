@@ -20,6 +20,12 @@ TUBES = {
 }
 """Specimen → the panels that are run on it."""
 
+_ACUTE_PANELS = {
+    "sepsis": ("lactate", "gas"),
+    "potassium": ("chemistry", "gas_extra"),
+    "dialysis": ("chemistry",),
+}
+
 Round = tuple[datetime, tuple[str, ...], str]
 """Draw time, panels, and where: ed, ward, pacu, icu or clinic."""
 
@@ -27,7 +33,7 @@ Round = tuple[datetime, tuple[str, ...], str]
 def add_labs(chart: Chart) -> None:
     """Write the background's results of every admission, and some from the clinic before."""
     rng, physiology = chart.rng("labs"), Physiology(chart, "lab values")
-    rounds = list(_clinic_rounds(chart, rng))
+    rounds = [*_clinic_rounds(chart, rng), *_acute_rounds(chart, rng)]
     for admission in chart.admissions:
         for segment in admission.segments:
             rounds += _rounds(chart, segment, rng)
@@ -52,9 +58,21 @@ def _clinic_rounds(chart: Chart, rng: Random) -> Iterator[Round]:
         )
 
 
+def _acute_rounds(chart: Chart, rng: Random) -> Iterator[Round]:
+    """Specimens sent because of the illness, around the index time."""
+    panels = _ACUTE_PANELS.get(chart.person.condition)
+    if panels is None:
+        return
+    time = minute(chart.index_time + timedelta(minutes=rng.randint(2, 40)))
+    for _ in range(rng.randint(1, 3)):
+        if chart.admission_at(time):
+            yield time, panels, "icu"
+        time += timedelta(minutes=rng.randint(90, 480))
+
+
 def _rounds(chart: Chart, segment: Segment, rng: Random) -> Iterator[Round]:
     if segment.kind == "ed":
-        yield _ed_round(segment, rng)
+        yield _ed_round(chart, segment, rng)
     elif segment.kind == "icu":
         yield from _icu_rounds(chart, segment, rng)
     else:
@@ -65,9 +83,10 @@ def _some(rng: Random, **chances: float) -> tuple[str, ...]:
     return tuple(panel for panel, chance in chances.items() if rng.random() < chance)
 
 
-def _ed_round(segment: Segment, rng: Random) -> Round:
+def _ed_round(chart: Chart, segment: Segment, rng: Random) -> Round:
     panels = ("chemistry", "count", "differential")
-    extra = _some(rng, coagulation=0.6, liver=0.5, cardiac=0.3, lactate=0.35, urine=0.5)
+    lactate = 0.95 if chart.person.condition == "sepsis" else 0.35
+    extra = _some(rng, coagulation=0.6, liver=0.5, cardiac=0.3, lactate=lactate, urine=0.5)
     return minute(segment.start + timedelta(minutes=rng.randint(10, 38))), panels + extra, "ed"
 
 
@@ -84,7 +103,7 @@ def _ward_rounds(segment: Segment, rng: Random) -> Iterator[Round]:
 
 
 def _icu_rounds(chart: Chart, segment: Segment, rng: Random) -> Iterator[Round]:
-    ventilation = chart.ventilated(segment)
+    ventilation, septic = chart.ventilated(segment), chart.person.condition == "sepsis"
     time = minute(segment.start + timedelta(minutes=rng.randint(8, 45)))
     number = 0
     while segment.holds(time):
@@ -94,6 +113,8 @@ def _icu_rounds(chart: Chart, segment: Segment, rng: Random) -> Iterator[Round]:
         on_ventilator = ventilation is not None and ventilation[0] <= time < ventilation[1]
         if rng.random() < (0.9 if on_ventilator else 0.3):
             panels += ["gas", *_some(rng, gas_extra=0.4, lactate=0.4)]
+        if septic and "lactate" not in panels and rng.random() < 0.6:
+            panels.append("lactate")
         yield time, tuple(panels), "icu"
         time = minute(time + timedelta(minutes=rng.randint(290, 420)))
         number += 1

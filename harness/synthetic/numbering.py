@@ -3,20 +3,20 @@
 Keys follow event time, as they do in MIMIC-IV, so that a planted row's number is like any other's.
 """
 
-from collections.abc import Iterable
-from typing import Any
+from operator import itemgetter
 
 from harness.synthetic.chart import Chart, Row
 from harness.synthetic.ids import LAB_BLOCK, MICRO_BLOCK
 
 _ORDER = {
     "hosp.labevents": ("charttime", "specimen_id", "itemid"),
-    "hosp.microbiologyevents": ("chartdate", "charttime", "micro_specimen_id", "ab_itemid"),
+    "hosp.microbiologyevents": ("chartdate", "micro_specimen_id"),
     "hosp.emar": ("charttime", "medication", "storetime"),
-    "hosp.poe": ("ordertime", "order_type", "order_subtype"),
+    "hosp.poe": ("ordertime", "order_type"),
     "hosp.prescriptions": ("starttime", "drug", "drug_type"),
     "hosp.pharmacy": ("starttime", "pharmacy_id"),
     "hosp.omr": ("chartdate", "result_name"),
+    "hosp.transfers": ("intime", "transfer_id"),
     "icu.chartevents": ("charttime", "itemid"),
     "icu.datetimeevents": ("charttime", "itemid"),
     "icu.inputevents": ("starttime", "orderid"),
@@ -29,17 +29,13 @@ _ORDER = {
 def number(chart: Chart) -> None:
     """Sort every table and fill in its keys and the keys that refer to others."""
     for table, columns in _ORDER.items():
-        chart.rows[table].sort(key=lambda row, by=columns: _sort_key(row, by))  # type: ignore[misc]
+        chart.rows[table].sort(key=itemgetter(*columns))
     _count(chart.rows["hosp.labevents"], "labevent_id", chart.ids.next("lab_block") * LAB_BLOCK)
     _count(
         chart.rows["hosp.microbiologyevents"], "microevent_id", chart.ids.next("micro_block") * MICRO_BLOCK
     )
     _number_orders(chart)
     _number_administrations(chart)
-
-
-def _sort_key(row: Row, columns: Iterable[str]) -> tuple[Any, ...]:
-    return tuple((row.get(column) is not None, row.get(column) or "") for column in columns)
 
 
 def _count(rows: list[Row], key: str, before: int) -> None:

@@ -258,7 +258,7 @@ class _Planter:
             time,
             self._end(event.ends, shift),
             self._rng,
-            stored=self._end(event.stored, shift),
+            stored=self._end(event.stored, shift) or time + timedelta(minutes=self._rng.randint(0, 30)),
             status=event.status or "FinishedRunning",
         )
 

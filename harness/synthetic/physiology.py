@@ -54,10 +54,11 @@ class Physiology:
     def measure(self, item: LabItem, time: datetime) -> float:
         """A value of the item at that time, rounded as its laboratory reports it."""
         level = self._levels.get(item.itemid, item.mean + self._offset(item))
-        value = level + self._step(item, time) * item.sd
-        hours = (time - self._index_time) / timedelta(hours=1)
-        value += sum(bump.at(hours) for bump in self._bumps.get(item.itemid, ()))
-        return round(min(item.high, max(item.low, value)), item.digits)
+        value = min(item.high, max(item.low, level + self._step(item, time) * item.sd))
+        if item.itemid in self._bumps:
+            hours = (time - self._index_time) / timedelta(hours=1)
+            value += sum(bump.at(hours) for bump in self._bumps[item.itemid])
+        return round(max(item.low, value), item.digits)
 
     def panel(self, items: tuple[LabItem, ...], time: datetime) -> dict[int, float]:
         """One specimen's values by itemid; what is calculated in the laboratory is calculated here."""
@@ -130,7 +131,7 @@ def _sepsis(rng: Random) -> dict[int, tuple[Bump, ...]]:
 
 
 def _kidney(rng: Random) -> dict[int, tuple[Bump, ...]]:
-    peaks, rise = rng.uniform(24, 60), rng.choice((0.3, 0.5, 0.9, 1.4, 2.2))
+    peaks, rise = rng.uniform(24, 60), rng.choice((0.3, 0.9, 1.4, 2.2))
     return {
         50912: (Bump(rng.uniform(-6, 4), peaks, peaks + 150, rise),),
         51006: (Bump(-6, peaks + 10, peaks + 170, rise * 18),),

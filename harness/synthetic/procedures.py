@@ -58,6 +58,7 @@ def add_procedure(
     continuous = item.unit == "min" and end is not None
     finish = end if end is not None else start + timedelta(minutes=1)
     minutes = (finish - start) // timedelta(minutes=1)
+    noted = start if rng.random() < 0.5 else finish
     order = chart.ids.next("order")
     site = rng.choice(_SITES[itemid]) if itemid in _SITES else None
     invasive = item.category == "Access Lines - Invasive"
@@ -69,7 +70,7 @@ def add_procedure(
             "caregiver_id": pick_caregiver(rng),
             "starttime": start,
             "endtime": finish,
-            "storetime": stored or finish + timedelta(minutes=rng.randint(0, 40)),
+            "storetime": stored or noted + timedelta(minutes=rng.randint(0, 40)),
             "itemid": itemid,
             "value": minutes if continuous else 1,
             "valueuom": "min" if continuous else "None",

@@ -112,7 +112,7 @@ def _draw_path(
 
 
 def _icu_hours(rng: Random, least: float) -> timedelta:
-    drawn = min(190.0, 26 + rng.expovariate(1 / 55))
+    drawn = min(190.0, 26 + rng.expovariate(1 / 44))
     return _hours(rng, max(drawn, least), max(drawn, least) + 8)
 
 
@@ -130,7 +130,7 @@ def _icu_path(start: datetime, lead: timedelta, bounds: StayBounds, rng: Random)
         marks.insert(0, ("ward", start - _hours(rng, 14, 72)))
         if rng.random() < 0.6:
             marks.insert(0, ("ed", marks[0][1] - _hours(rng, 4, 10)))
-    return _Path(marks, out + _hours(rng, 20, 120))
+    return _Path(marks, out + _hours(rng, 20, 96))
 
 
 def _ward_path(index_time: datetime, presence: Presence, rng: Random) -> _Path:

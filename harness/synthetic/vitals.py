@@ -37,23 +37,19 @@ def add_vitals(chart: Chart) -> None:
 def add_lab_copies(chart: Chart) -> None:
     """Copy results of specimens drawn in an ICU stay into its flowsheet, at the draw time."""
     rng = chart.rng("copies")
-    copied: dict[object, bool] = {}
+    sheets = [(stay, _Flowsheet(chart, admission, stay, rng)) for admission, stay in chart.icu_stays()]
+    copied: dict[int, bool] = {}
     planted = chart.case.plant
     for row in chart.rows["hosp.labevents"]:
-        place = chart.icu_at(row["charttime"])
-        target = lab_item(row["itemid"]).chart_item
+        time, target = row["charttime"], lab_item(row["itemid"]).chart_item
         wanted = copied.setdefault(row["specimen_id"], rng.random() < 0.85)
-        if place is None or target is None or not wanted or row["valuenum"] is None:
+        sheet = next((sheet for stay, sheet in sheets if stay.holds(time)), None)
+        if sheet is None or target is None or not wanted or row.get("valuenum") is None:
             continue
-        offset = row["charttime"] - chart.index_time
-        if planted and planted.drops("icu.chartevents", offset, target):
+        if planted and planted.drops("icu.chartevents", time - chart.index_time, target):
             continue
-        admission, stay = place
-        seen = max(row["charttime"], row["storetime"] or row["charttime"])
-        flowsheet = _Flowsheet(chart, admission, stay, rng)
-        flowsheet.write(
-            target, row["charttime"], row["valuenum"], seen + timedelta(minutes=rng.randint(1, 9))
-        )
+        seen = max(time, row["storetime"]) + timedelta(minutes=rng.randint(1, 9))
+        sheet.write(target, time, row["valuenum"], seen)
 
 
 class _Flowsheet:

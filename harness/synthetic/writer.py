@@ -5,7 +5,6 @@ import gzip
 import io
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -30,16 +29,9 @@ class Tables:
             found = rows.get(table.qualified)
             if found:
                 names = table.column_names
-                lines = [[row.get(name) for name in names] for row in found]
-                if table.qualified == "hosp.transfers":
-                    lines.sort(key=_by_intime)
+                lines = [[*map(row.get, names)] for row in found]
                 self._writers[table.qualified].writerows(lines)
                 self.counts[table.qualified] += len(lines)
-
-
-def _by_intime(line: list[Any]) -> datetime:
-    time: datetime = line[5]
-    return time
 
 
 @contextmanager
