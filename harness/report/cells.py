@@ -85,5 +85,5 @@ def detectable(summary: Summary) -> str:
     guess = "assumed" if found["disagreement_is_guess"] else "seen"
     return (
         f"Detectable difference between two systems: {100 * found['difference']:.1f} points "
-        f"({found['formula']}; n = {found['subjects']} subjects, q = {found['disagreement']:.2f} {guess})."
+        f"(n = {found['subjects']} subjects, q = {found['disagreement']:.2f} {guess})."
     )

@@ -139,6 +139,9 @@ def lines_of(summary: Summary) -> list[str]:
         f"{name.replace('_', ' ')} {percent(value).text}" for name, value in summary["baselines"].items()
     )
     lines.append(f"constant answers would be right in: {', '.join(texts)}")
+    lines.append(
+        f"detectable difference: {summary['detectable']['formula']}, over n subjects, at 5% and 80% power"
+    )
     if missing := job.get("missing"):
         lines.append(f"missing: {len(missing)} planned trials are not there; run the job again to add them")
     if changed := job.get("gold_changed_since_run"):

@@ -1,18 +1,15 @@
 """Two systems on the same tasks: their difference, by task and by scenario, and what could be detected."""
 
 import math
-import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from statistics import stdev
 
-from harness.stats.intervals import SEED, Bootstrap, Interval, scenario_means, t_interval
+from harness.stats.intervals import Bootstrap, Interval, scenario_means, t_interval
 from harness.stats.record import TrialScore, mean
 from harness.stats.student import normal_quantile, t_cdf, t_quantile
 
-FLIPS = 10_000
-_EXACT = 13
 _POWER = 0.8
 _GUESS = 0.3
 TASK_FORMULA = "(1.96 + 0.84) · s ÷ √n, s over n subjects' mean differences"
@@ -142,24 +139,24 @@ def _by_subject(paired: Iterable[TrialScore], means: Mapping[str, float]) -> lis
 
 
 def _sign_flips(subjects: Sequence[Sequence[float]]) -> float | None:
-    """Two-sided p of the total difference when each subject's sign is up to chance; exact for few subjects."""
-    sums = [total for differences in subjects if (total := math.fsum(differences)) != 0]
+    """Two-sided p of the total difference when each subject's sign is up to chance.
+
+    Exact: the chances of all totals, subject by subject. They stay few, since differences of scores are
+    whole numbers, or fractions with the number of attempts below the line.
+    """
     if not subjects:
         return None
-    observed = abs(math.fsum(sums)) - 1e-9
-    if len(sums) <= _EXACT:
-        totals = [0.0]
-        for total in sums:
-            totals = [value + sign * total for value in totals for sign in (1, -1)]
-        return sum(abs(value) >= observed for value in totals) / len(totals)
-    generator = random.Random(SEED)  # noqa: S311 - a permutation test, not secrecy
-    everything = math.fsum(sums)
-    hits = 0
-    for _ in range(FLIPS):
-        bits = generator.getrandbits(len(sums))
-        kept = [total for place, total in enumerate(sums) if bits >> place & 1]
-        hits += abs(2 * math.fsum(kept) - everything) >= observed
-    return (hits + 1) / (FLIPS + 1)
+    sums = [math.fsum(differences) for differences in subjects]
+    chances = {0.0: 1.0}
+    for size in sums:
+        grown: dict[float, float] = {}
+        for total, chance in chances.items():
+            for signed in (total + size, total - size):
+                place = round(signed, 9)
+                grown[place] = grown.get(place, 0.0) + chance / 2
+        chances = grown
+    observed = abs(math.fsum(sums)) - 1e-6
+    return min(1.0, math.fsum(chance for total, chance in chances.items() if abs(total) >= observed))
 
 
 def _paired_t(means: Sequence[float]) -> float | None:
