@@ -62,7 +62,7 @@ def served_select(
     source = _Source(TABLES[table], availability, store, task, subject_id)
     rows = (
         f"select task.task_id, r.eid, r.available_at, {source.columns()} from {source.relation()} "
-        f"{availability.lookup.format(store=store)} where {source.known()}"
+        f"{availability.lookup.format(store=store, task=task)} where {source.known()}"
     )
     return f"{rows} union all {_pending(source)}" if table == CULTURES else rows
 

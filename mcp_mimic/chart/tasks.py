@@ -49,8 +49,10 @@ def open_tasks(
     The connection has the table `task` and, for every served table of the store, a view of the official
     name with `task_id, eid, available_at` and the served columns; dictionaries come without `task_id`.
     Tables named in `materialise` are copied instead: for repeated reading, and for trying out changes.
-    The caller closes the connection.
+    The caller closes the connection. ValueError: `materialise` names a table that is not served.
     """
+    if unknown := set(materialise) - set(SERVED_TABLES):
+        raise ValueError(f"not a served table: {', '.join(sorted(unknown))}")
     connection = duckdb.connect(":memory:")
     try:
         store.attach(connection, STORE_ALIAS)

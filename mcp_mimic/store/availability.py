@@ -51,8 +51,9 @@ class Availability:
     `row` is SQL over `r`, a row of the table as it is imported, and over the aliases that `joins` brings
     in from `needs`, tables imported before; it gives the TIMESTAMP when the row could first be known,
     null where that is never. `joins` never multiplies rows. `lookup` is a join that serving needs, with
-    `{store}` for the store's catalogue. `sealed` is SQL over `r` and `lookup` for the admission that the
-    row sums up or codes; such rows stay hidden while that admission is sealed.
+    `{store}` for the store's catalogue and `{task}` for the relation of tasks. `sealed` is SQL over `r`
+    and `lookup` for the admission that the row sums up or codes; such rows stay hidden while that
+    admission is sealed.
     """
 
     row: str
@@ -271,7 +272,8 @@ _HOSP = {
             order_provider_id=_NEVER,
             order_status=_NEVER,
         ),
-        lookup="left join {store}.hosp.poe successor "
+        lookup="left join (select other.subject_id, other.poe_id, other.ordertime from {store}.hosp.poe other "
+        "where other.subject_id in (select subject_id from {task})) successor "
         "on successor.subject_id = r.subject_id and successor.poe_id = r.discontinued_by_poe_id",
     ),
     "hosp.poe_detail": Availability(
