@@ -131,14 +131,13 @@ def _write_variants(connection: duckdb.DuckDBPyConnection, used: Sequence[str]) 
 
 
 def _decimals(name: str) -> str:
-    """Digits after the point that a row reports: of its text, else the most that its item ever shows."""
+    """Digits after the point that a row reports: of its text, or the most that its item shows."""
     number, text = _NUMBERS[name]
     shown = f"length(split_part(rtrim({number}::decimal(38, {_MOST_DECIMALS})::varchar, '0'), '.', 2))"
-    pattern = r"'\s*-?\d+(?:\.(\d+))?\s*'"
+    written = rf"length(regexp_extract({text}, '^\s*-?\d+\.(\d+)\s*$', 1))"
     return (
-        f"select task_id, eid, least({_MOST_DECIMALS}, case when regexp_full_match({text}, {pattern}) "
-        f"then length(regexp_extract({text}, {pattern}, 1)) "
-        f"else max({shown}) over (partition by task_id, itemid) end) as decimals "
+        f"select task_id, eid, least({_MOST_DECIMALS}, greatest({written}, "
+        f"max({shown}) over (partition by task_id, itemid))) as decimals "
         f"from {name} where {number} is not null"
     )
 

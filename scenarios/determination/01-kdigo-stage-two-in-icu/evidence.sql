@@ -150,9 +150,15 @@ relevant(task_id, requirement, eid) as (
     select task_id, unnest(['stage_two', 'peak_creatinine', 'lowest_creatinine', 'first_creatinine']), eid
     from drawn
     union all
-    select task_id, unnest(['stage_two', 'urine_span', 'urine_series']), eid from urine
+    select task_id, unnest(['urine_span', 'urine_series']), eid from urine
     union all
-    select task_id, unnest(['stage_two', 'weight']), eid from weight
+    select task_id, 'weight', eid from weight
+    union all
+    -- Urine bears on a stage reached otherwise only where it reaches it as well.
+    select u.task_id, 'stage_two', u.eid
+    from (from urine select task_id, eid union all from weight) u
+    join setup s on s.task_id = u.task_id
+    where s.urine_to is not null
     union all
     select task_id, unnest(['stage_two', 'no_renal_replacement']), eid from renal_replacement
     union all
