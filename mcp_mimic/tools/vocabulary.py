@@ -66,5 +66,6 @@ def suggest(asked: Iterable[str], entries: Sequence[Entry]) -> list[str]:
         parts = [text.lower(), *(word for word in text.lower().split() if len(word) > 2)]
         near = [word for part in parts for word in difflib.get_close_matches(part, words, n=4, cutoff=0.72)]
         for word in near:
-            found += [entry.suggestion() for entry in entries if word in entry.terms]
+            named = sorted((e for e in entries if e.matches(word)), key=lambda e: e.label.lower() != word)
+            found += [entry.suggestion() for entry in named]
     return list(dict.fromkeys(found))[:_MAX_SUGGESTIONS]

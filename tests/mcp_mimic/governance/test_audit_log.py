@@ -1,0 +1,203 @@
+"""The audit file: chained, append-only, resumable, sealed once."""
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mcp_mimic.contract import AuditReading, Coverage, read_audit
+from mcp_mimic.errors import SettingsError, ToolError
+from mcp_mimic.governance.audit import AuditLog
+from mcp_mimic.governance.redaction import audited_arguments, audited_tool
+from tests.mcp_mimic.charts import make_grant
+
+COVERAGE = Coverage("hosp.labevents", (50912,), None, None, "2150-03-04T12:00:00", 3, 3, True)
+
+
+@contextmanager
+def log(folder: Path | None, **grant: Any) -> Iterator[AuditLog]:
+    audit = AuditLog(folder, make_grant(**grant), "test 0")
+    try:
+        yield audit
+    finally:
+        audit.close()
+
+
+def one_call(audit: AuditLog, tool: str = "get_labs") -> int:
+    return audit.call(
+        tool=tool, args={}, outcome="ok", rule=None, coverage=COVERAGE, eids=["lab:1"], chars=10, ms=1
+    )
+
+
+def read(folder: Path) -> AuditReading:
+    return read_audit((folder / "audit.jsonl").read_text().splitlines())
+
+
+def test_header_calls_and_seal_verify_as_one_chain(tmp_path: Path) -> None:
+    with log(tmp_path) as audit:
+        assert [one_call(audit), one_call(audit)] == [1, 2]
+        assert audit.seal()["calls"] == 2
+    reading = read(tmp_path)
+    assert (reading.problem, reading.sealed, len(reading.calls)) == (None, True, 2)
+    assert reading.header is not None
+    assert reading.header["grant"] == "g1"
+    assert reading.calls[0]["coverage"] == COVERAGE.to_json()
+
+
+def test_each_line_is_on_disk_before_the_call_returns(tmp_path: Path) -> None:
+    with log(tmp_path) as audit:
+        one_call(audit)
+        assert len(read(tmp_path).calls) == 1
+
+
+def test_any_changed_line_breaks_the_chain(tmp_path: Path) -> None:
+    with log(tmp_path) as audit:
+        one_call(audit)
+        one_call(audit)
+        audit.seal()
+    lines = (tmp_path / "audit.jsonl").read_text().splitlines()
+    for number, line in enumerate(lines):
+        forged = [*lines[:number], line.replace("lab:1", "lab:2").replace("t1", "t2").replace("2150", "2151")]
+        if forged[-1] == line:
+            forged[-1] = line.replace('"calls":2', '"calls":1')
+        reading = read_audit([*forged, *lines[number + 1 :]])
+        assert not reading.sealed
+        assert reading.problem is not None
+
+
+def test_nothing_can_follow_the_seal(tmp_path: Path) -> None:
+    with log(tmp_path) as audit:
+        audit.seal()
+        with pytest.raises(ToolError, match="closed"):
+            one_call(audit)
+    assert read(tmp_path).sealed
+
+
+def test_sealing_twice_says_the_same(tmp_path: Path) -> None:
+    with log(tmp_path) as audit:
+        assert audit.seal() == audit.seal()
+
+
+def test_a_restarted_server_goes_on_with_its_own_chain(tmp_path: Path) -> None:
+    with log(tmp_path) as audit:
+        one_call(audit)
+    with log(tmp_path) as audit:
+        assert audit.chars == 10
+        assert one_call(audit) == 2
+        audit.seal()
+    assert read(tmp_path).sealed
+
+
+def test_a_line_torn_by_a_kill_is_kept_aside_and_the_chain_goes_on(tmp_path: Path) -> None:
+    with log(tmp_path) as audit:
+        one_call(audit)
+    with (tmp_path / "audit.jsonl").open("a") as file:
+        file.write('{"seq": 2, "t')
+    with log(tmp_path) as audit:
+        assert one_call(audit) == 2
+        audit.seal()
+    assert read(tmp_path).sealed
+    assert [torn.read_text() for torn in tmp_path.glob("audit.torn.*")] == ['{"seq": 2, "t']
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"grant": "other"}, "another grant"),
+        ({"sealed": True}, "is sealed"),
+        ({"forged": True}, "does not hold"),
+    ],
+)
+def test_an_audit_that_is_not_this_sessions_own_stops_the_server(
+    tmp_path: Path, change: dict[str, Any], said: str
+) -> None:
+    with log(tmp_path) as audit:
+        one_call(audit)
+        if "sealed" in change:
+            audit.seal()
+    if "forged" in change:
+        file = tmp_path / "audit.jsonl"
+        file.write_text(file.read_text().replace("lab:1", "lab:9"))
+    before = (tmp_path / "audit.jsonl").read_bytes()
+    other = (
+        make_grant()
+        if "grant" not in change
+        else make_grant().from_json(make_grant().to_json() | {"grant": "other"})
+    )
+    with pytest.raises(SettingsError, match=said):
+        AuditLog(tmp_path, other, "test 0")
+    assert (tmp_path / "audit.jsonl").read_bytes() == before
+
+
+def test_two_live_servers_cannot_share_a_folder(tmp_path: Path) -> None:
+    with log(tmp_path), pytest.raises(SettingsError, match="another live server"):
+        AuditLog(tmp_path, make_grant(), "test 0")
+
+
+def test_a_link_in_the_place_of_the_audit_is_not_followed(tmp_path: Path) -> None:
+    victim = tmp_path / "victim"
+    victim.write_text("keep")
+    folder = tmp_path / "audit"
+    folder.mkdir()
+    (folder / "audit.jsonl").symlink_to(victim)
+    with pytest.raises(SettingsError, match="cannot be written"):
+        AuditLog(folder, make_grant(), "test 0")
+    assert victim.read_text() == "keep"
+
+
+def test_without_a_folder_calls_are_numbered_all_the_same() -> None:
+    with log(None) as audit:
+        assert [one_call(audit), one_call(audit)] == [1, 2]
+
+
+def test_a_line_that_cannot_be_written_leaves_no_half_line(tmp_path: Path) -> None:
+    with log(tmp_path) as audit:
+        one_call(audit)
+        whole = (tmp_path / "audit.jsonl").read_bytes()
+        fd = os.open(tmp_path / "audit.jsonl", os.O_RDONLY)
+        real, audit._fd = audit._fd, fd
+        try:
+            with pytest.raises(ToolError, match="cannot be audited"):
+                one_call(audit)
+        finally:
+            audit._fd = real
+            os.close(fd)
+        assert (tmp_path / "audit.jsonl").read_bytes() == whole
+        assert one_call(audit) == 2
+
+
+def test_filters_are_kept_and_free_text_is_only_measured() -> None:
+    kept = audited_arguments(
+        {
+            "items": [50912, "creatinine"],
+            "limit": 3,
+            "query": "secret",
+            "report": "## Answer: NO",
+            "end": None,
+        }
+    )
+    assert kept["items"] == [50912, "creatinine"]
+    assert (kept["limit"], kept["end"]) == (3, None)
+    assert kept["query"]["length"] == 6
+    assert "secret" not in json.dumps(kept)
+    assert "Answer" not in json.dumps(kept)
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["\ud800", "x" * 10_000, float("nan"), 10**5000, ["a"] * 5000, {"deep": [{"er": "\x00"}]}],
+    ids=["surrogate", "long", "nan", "huge number", "long list", "nested"],
+)
+def test_hostile_arguments_become_short_json(value: Any) -> None:
+    for name in ("items", "query", "nope", "\ud800" * 300):
+        kept = json.dumps(audited_arguments({name: value}), allow_nan=False)
+        assert len(kept) < 300
+
+
+def test_what_was_called_instead_of_a_tool_is_not_written_out() -> None:
+    assert audited_tool("get_labs") == "get_labs"
+    assert audited_tool("x; drop table").startswith("unknown:")
