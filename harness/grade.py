@@ -135,7 +135,8 @@ class _Tasks:
             raise TaskError(f"{folder} is not a tasks folder: manifest.json cannot be read", _REBUILD)
         self.classification = str(manifest.get("classification", "credentialed"))
         self.release = str(manifest.get("release", ""))
-        self._entries = _entries(manifest.get("tasks"))
+        tasks = manifest.get("tasks")
+        self._entries: dict[str, Mapping[str, Any]] = tasks if isinstance(tasks, dict) else {}
         self._golds: dict[str, tuple[bytes, Gold, str]] = {}
 
     def gold(self, task: str) -> tuple[bytes, Gold, str]:
@@ -170,14 +171,6 @@ class _Tasks:
         if entry is None or entry.get("agent_digest") != agent_digest:
             change = "is not there" if entry is None else "is another one, as its agent saw it,"
             raise JobError(f"task {task} {change} in {self._folder}", _REBUILD)
-
-
-def _entries(tasks: object) -> dict[str, Mapping[str, Any]]:
-    """The manifest's tasks by id, whether it lists them or maps them."""
-    if isinstance(tasks, dict):
-        return {str(name): entry for name, entry in tasks.items() if isinstance(entry, dict)}
-    listed = tasks if isinstance(tasks, list) else []
-    return {str(entry["id"]): entry for entry in listed if isinstance(entry, dict) and "id" in entry}
 
 
 def _read_plan(job: Path) -> Plan:

@@ -13,21 +13,18 @@ RIGHT = "## Answer: YES\n\nThe lactate was measured again [lab:1].\n"
 
 def write_tasks(folder: Path, golds: Sequence[dict[str, Any]], **clusters: str) -> Path:
     """A tasks folder with these golds."""
-    tasks = []
+    tasks = {}
     for data in golds:
         tests = folder / data["task"] / "tests"
         tests.mkdir(parents=True)
         text = json.dumps(data)
         (tests / "gold.json").write_text(text)
-        tasks.append(
-            {
-                "id": data["task"],
-                "scenario": data["scenario"],
-                "cluster": clusters.get(data["task"], f"subject of {data['task']}"),
-                "agent_digest": "sha256:agent",
-                "gold_digest": sha256(text.encode()).hexdigest(),
-            }
-        )
+        tasks[data["task"]] = {
+            "scenario": data["scenario"],
+            "cluster": clusters.get(data["task"], f"subject of {data['task']}"),
+            "agent_digest": "sha256:agent",
+            "gold_digest": f"sha256:{sha256(text.encode()).hexdigest()}",
+        }
     manifest = {"tasks": tasks, "store": "f", "classification": "synthetic", "release": "3.1"}
     (folder / "manifest.json").write_text(json.dumps(manifest))
     return folder

@@ -82,7 +82,7 @@ def test_an_answer_to_another_version_of_the_task_cannot_be_graded(job: Path, ta
     write_plan(job, [ONE], ["oracle"])
     write_trial(job, ONE)
     manifest = json.loads((tasks / "manifest.json").read_text())
-    manifest["tasks"][0]["agent_digest"] = "sha256:changed"
+    manifest["tasks"][ONE]["agent_digest"] = "sha256:changed"
     (tasks / "manifest.json").write_text(json.dumps(manifest))
     with pytest.raises(JobError, match="is another one, as its agent saw it"):
         grade_job(job, tasks)
