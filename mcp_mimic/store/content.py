@@ -25,12 +25,21 @@ def content_digest(connection: duckdb.DuckDBPyConnection, table: Table, relation
         "SELECT count(*), sum((h & 18446744073709551615::UHUGEINT)::HUGEINT), sum((h >> 64)::HUGEINT) "
         f"FROM (SELECT md5_number(concat({row})) AS h FROM {relation})",
     )
-    return int(rows), _digest([table.qualified, *table.column_names, int(rows), str(low), str(high)])
+    return int(rows), _table_digest(table, int(rows), low, high)
+
+
+def empty_digest(table: Table) -> str:
+    """The content digest of the table without rows."""
+    return _table_digest(table, 0, None, None)
 
 
 def fingerprint(digests: Mapping[str, tuple[int, str]]) -> str:
     """One fingerprint over (rows, digest) of tables by name; an empty table counts as an absent one."""
     return _digest([[name, digest] for name, (rows, digest) in sorted(digests.items()) if rows])
+
+
+def _table_digest(table: Table, rows: int, low: int | None, high: int | None) -> str:
+    return _digest([table.qualified, *table.column_names, rows, str(low), str(high)])
 
 
 def _digest(value: object) -> str:

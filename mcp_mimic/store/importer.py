@@ -13,10 +13,10 @@ import duckdb
 from mcp_mimic.errors import StoreError
 from mcp_mimic.store.build import BuildFolder, Finished, Journal, write_whole
 from mcp_mimic.store.classification import classify
-from mcp_mimic.store.content import content_digest, fingerprint
+from mcp_mimic.store.content import content_digest, empty_digest, fingerprint
 from mcp_mimic.store.integrity import Verified, unchanged, verify
 from mcp_mimic.store.manifest import DATABASE_FILE, MANIFEST_FILE, STORE_FORMAT, Manifest, TableEntry
-from mcp_mimic.store.plan import STAGED, empty_sql, import_order, needs, rules, table_rules, table_sql
+from mcp_mimic.store.plan import STAGED, absent_sql, import_order, needs, rules, table_rules, table_sql
 from mcp_mimic.store.reading import reading, typed_rows
 from mcp_mimic.store.releases import UNKNOWN_RELEASE, recognise
 from mcp_mimic.store.sources import SCHEMAS, SourceFile, find_sources, seal_folders
@@ -206,10 +206,9 @@ class _Import:
     def _build(self, connection: duckdb.DuckDBPyConnection, name: str, done: int, total: int) -> None:
         table, source = TABLES[name], self.files.get(name)
         connection.execute(f"DROP TABLE IF EXISTS {name}")
-        connection.execute(f"CREATE OR REPLACE TABLE {STAGED} AS {empty_sql(table)}")
         if source is None:
-            connection.execute(table_sql(table))
-            self._record(name, *content_digest(connection, table, STAGED))
+            connection.execute(absent_sql(table))
+            self._record(name, 0, empty_digest(table))
             return
         with reading(source):
             self.report(Step.READING, name, done, total)
@@ -228,7 +227,8 @@ class _Import:
     def _stage(self, connection: duckdb.DuckDBPyConnection, source: SourceFile) -> None:
         verified = self.verified[source.table.qualified]
         connection.execute("SET preserve_insertion_order = false")
-        connection.execute(f"INSERT INTO {STAGED} {typed_rows(connection, source, verified.columns)}")
+        rows = typed_rows(connection, source, verified.columns)
+        connection.execute(f"CREATE OR REPLACE TABLE {STAGED} AS {rows}")
         connection.execute("SET preserve_insertion_order = true")
         if not unchanged(source.path, verified.size, verified.mtime_ns):
             raise StoreError(

@@ -29,6 +29,12 @@ def empty_sql(table: Table) -> str:
     return f"SELECT {columns} LIMIT 0"
 
 
+def absent_sql(table: Table) -> str:
+    """The statement that builds the empty table of an absent module."""
+    added = ", NULL::VARCHAR AS eid, NULL::TIMESTAMP AS available_at" if table.has_subject else ""
+    return f"CREATE TABLE {table.qualified} AS SELECT *{added} FROM ({empty_sql(table)})"
+
+
 def table_sql(table: Table) -> str:
     """The statement that builds a stored table from the staged rows: availability, evidence ids, order."""
     if not table.has_subject:
