@@ -120,7 +120,9 @@ def _fluid(**row: Any) -> dict[str, Any]:
     }
 
 
+# Charting begins in the unit before the admission is entered, at 8 o'clock.
 _INFUSIONS = [
+    _infusion(at(2, "07:45"), at(2, "08:30"), at(2, "07:46"), 7000, "FinishedRunning"),
     _infusion(at(2, "14:00"), at(2, "16:30"), at(2, "14:02"), 7001, "ChangeDose/Rate"),
     _infusion(at(2, "16:30"), at(3, "09:00"), at(2, "16:40"), 7002, "Stopped"),
     # stored long after it had ended
@@ -155,6 +157,8 @@ _DEE_ROWS: Rows = {
             "subject_id": DEE,
             "hadm_id": SECOND,
             "admittime": "2160-09-18 07:00:00",
+            # registered after the admission began, as happens
+            "edregtime": "2160-09-18 07:30:00",
             "dischtime": "2160-09-20 04:00:00",
             "deathtime": "2160-09-20 03:45:00",
             "admission_type": "URGENT",
@@ -180,7 +184,8 @@ _DEE_ROWS: Rows = {
         )
     ],
     "hosp.services": [
-        {**_DEE, "transfertime": at(2, "08:05"), "curr_service": "MED"},
+        {**_DEE, "transfertime": at(2, "07:40"), "curr_service": "EMED"},
+        {**_DEE, "transfertime": at(2, "08:05"), "prev_service": "EMED", "curr_service": "MED"},
         {**_DEE, "transfertime": at(5, "10:00"), "prev_service": "MED", "curr_service": "SURG"},
     ],
     "hosp.labevents": [
@@ -199,6 +204,7 @@ _DEE_ROWS: Rows = {
         _culture(803, 72, None, at(7, "12:00"), comments="NO GROWTH."),
         _culture(804, 73, at(4, "10:00"), None, storedate=at(5, "00:00")),
         _culture(805, 74, at(5, "10:00"), None),
+        _culture(806, 75, at(2, "02:30"), at(2, "07:00")),
     ],
     "hosp.poe": [
         _order(1, at(2, "04:00"), discontinued_by_poe_id=f"{DEE}-4"),
@@ -334,12 +340,13 @@ _DEE_ROWS: Rows = {
             "stay_id": ICU_STAY,
             "first_careunit": "Medical Intensive Care Unit (MICU)",
             "last_careunit": "Coronary Care Unit (CCU)",
-            "intime": at(2, "09:15"),
+            "intime": at(2, "07:20"),
             "outtime": at(4, "11:00"),
             "los": 2.0729,
         }
     ],
     "icu.chartevents": [
+        _chart(220045, at(2, "07:30"), at(2, "07:31"), 126),
         _chart(220045, at(2, "10:00"), at(2, "10:05"), 121),
         _chart(220045, at(2, "23:00"), at(3, "01:30"), 118),
         _chart(220615, at(3, "05:00"), at(3, "05:20"), 2.2),
@@ -350,8 +357,8 @@ _DEE_ROWS: Rows = {
     "icu.datetimeevents": [
         {
             **_ICU,
-            "charttime": at(2, "12:00"),
-            "storetime": at(2, "12:40"),
+            "charttime": at(2, "07:45"),
+            "storetime": at(2, "07:50"),
             "itemid": 224183,
             "value": at(2, "00:00"),
             "warning": 0,
@@ -360,26 +367,31 @@ _DEE_ROWS: Rows = {
     "icu.inputevents": [_fluid(**row) for row in _INFUSIONS],
     "icu.ingredientevents": [{**row, "itemid": 220490} for row in _INFUSIONS],
     "icu.outputevents": [
-        {**_ICU, "charttime": at(2, "13:00"), "storetime": at(2, "13:45"), "itemid": 226559, "value": 30}
+        {**_ICU, "charttime": charted, "storetime": stored, "itemid": 226559, "value": 30}
+        for charted, stored in ((at(2, "07:45"), at(2, "07:45")), (at(2, "13:00"), at(2, "13:45")))
     ],
     "icu.procedureevents": [
         {
             **_ICU,
-            "starttime": at(2, "15:00"),
-            "endtime": at(4, "08:00"),
-            "storetime": at(2, "15:10"),
-            "itemid": 225792,
-            "value": 2460,
+            "starttime": start,
+            "endtime": end,
+            "storetime": stored,
+            "itemid": itemid,
+            "value": minutes,
             "valueuom": "min",
             "location": "Oral",
-            "orderid": 7301,
-            "linkorderid": 7301,
+            "orderid": orderid,
+            "linkorderid": orderid,
             "isopenbag": 1,
             "continueinnextdept": 0,
             "statusdescription": "FinishedRunning",
-            "originalamount": 2460,
+            "originalamount": minutes,
             "originalrate": 1,
         }
+        for orderid, itemid, start, end, stored, minutes in (
+            (7300, 225402, at(2, "07:45"), at(2, "07:46"), at(2, "07:47"), 1),
+            (7301, 225792, at(2, "15:00"), at(4, "08:00"), at(2, "15:10"), 2460),
+        )
     ],
     "icu.d_items": [
         {"itemid": 221906, "label": "Norepinephrine", "linksto": "inputevents"},
@@ -405,10 +417,11 @@ _DEE_ROWS: Rows = {
         {
             "note_id": f"{DEE}-DS-5",
             "subject_id": DEE,
-            "field_name": "author",
-            "field_value": "___",
+            "field_name": name,
+            "field_value": value,
             "field_ordinal": 1,
         }
+        for name, value in (("author", "___"), ("parent_note_id", f"{DEE}-DS-4"))
     ],
     "note.radiology": [
         {
