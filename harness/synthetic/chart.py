@@ -104,7 +104,7 @@ def open_chart(case: Case, seed: int) -> Chart:
     ids = Ids(seed, case.index)
     rng = generator(seed, case.key, "person")
     day = datetime(rng.randint(2113, 2192), 1, 1) + timedelta(days=rng.randrange(365))
-    second = rng.randrange(60) if case.plant is None or case.plant.anchor == "icu" else 0
+    second = rng.randrange(60) if case.anchor == "icu" else 0
     index_time = day + timedelta(minutes=rng.randrange(1440), seconds=second)
     person = draw_person(case, ids.next("subject"), index_time, rng)
     stays = generator(seed, case.key, "stays")

@@ -1,11 +1,13 @@
 """Identifiers that are unique in the hospital and say nothing about the patient's place in the plan.
 
-Every patient owns a block of numbers in each space; a fixed affine permutation scatters the numbers over
-the whole space. So adding patients changes nobody's numbers, and neighbours in the plan are far apart.
+In each space every patient owns a block, drawn without regard to the plan, and an affine permutation
+scatters its numbers over the whole space, so that a number does not tell when it was given out. Adding
+patients changes nobody's numbers.
 """
 
 from collections import Counter
 from dataclasses import dataclass
+from functools import cache
 
 from harness.errors import HarnessError
 from harness.synthetic.draws import generator
@@ -58,5 +60,12 @@ class Ids:
                 "plant fewer events, or shorter series",
             )
         self._used[name] += 1
-        shift = generator(self._seed, name).randrange(space.size)
-        return space.first + ((self._index * space.per_patient + count) * space.stride + shift) % space.size
+        block = _blocks(self._seed, name)[self._index]
+        return space.first + (block * space.per_patient + count) * space.stride % space.size
+
+
+@cache
+def _blocks(seed: int, name: str) -> list[int]:
+    """The blocks of a space in the order in which patients get them."""
+    space = _SPACES[name]
+    return generator(seed, name).sample(range(space.size // space.per_patient), MOST_PATIENTS)

@@ -83,6 +83,7 @@ def draw_person(case: Case, subject_id: int, index_time: datetime, rng: Random) 
 def _draw_group(case: Case, rng: Random) -> str:
     later = rng.choice(_GROUPS[1:])
     early = rng.random() < 0.15
-    if case.plant is None:
-        return _BEFORE_EMAR if early else later
-    return later if case.plant.presence.emar else _BEFORE_EMAR
+    if not case.presence.emar:
+        return _BEFORE_EMAR
+    # a carrier's plant may need the administration record; an ordinary neighbour may do without
+    return _BEFORE_EMAR if early and case.plant is None else later

@@ -1,17 +1,19 @@
 """Who is in the hospital: the carriers of the scenarios' plants, then their neighbours."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
 from harness.errors import ScenarioError
-from harness.synthetic.plants import Plant, StayBounds, read_plants
+from harness.synthetic.plants import Plant, Presence, StayBounds, read_plants
 
 SPARE = {"yes": 3, "no": 3, "lack_of_data": 2, "medical_ambiguity": 1}
 """Carriers of each verdict beyond the scenario's mix, so that sampling has something to choose from."""
 
 LEAST_NEIGHBOURS = 12
+_EVENTFUL = ("sepsis", "kidney", "potassium", "dialysis")
+_STRIDE = 37
 _ORDINARY = ("cardiac", "surgical", "trauma", "neuro", "bleeding", "airway", "infection")
 
 
@@ -36,13 +38,16 @@ class Case:
     """One patient to generate. `key` seeds everything that is drawn for the patient.
 
     `bounds` are the largest of the scenario's, whatever the plant, so that the length of a stay tells
-    nothing; `conditions` are what the patient may be in hospital for.
+    nothing; `conditions` are what the patient may be in hospital for. A neighbour takes anchor, presence
+    and bounds from a carrier, so that carriers and neighbours stay alike.
     """
 
     key: str
     index: int
     scenario: str | None = None
     plant: Plant | None = None
+    anchor: str = "icu"
+    presence: Presence = field(default_factory=Presence)
     bounds: StayBounds = field(default_factory=StayBounds)
     conditions: tuple[str, ...] = _ORDINARY
 
@@ -57,7 +62,8 @@ def plan_cases(scenarios: Iterable[PlantedScenario], patients: int | None = None
         cases += _carriers(scenario, len(cases))
     wanted = len(cases) // 2 if patients is None else patients - len(cases)
     neighbours = max(LEAST_NEIGHBOURS, wanted)
-    return cases + [_neighbour(number, len(cases) + number) for number in range(neighbours)]
+    models = cases or [Case("", 0, anchor=anchor) for anchor in ("icu", "ward", "ed")]
+    return cases + [_neighbour(number, len(cases) + number, models) for number in range(neighbours)]
 
 
 def _carriers(scenario: PlantedScenario, first_index: int) -> list[Case]:
@@ -75,6 +81,8 @@ def _carriers(scenario: PlantedScenario, first_index: int) -> list[Case]:
             index=first_index + place,
             scenario=scenario.id,
             plant=plant,
+            anchor=plant.anchor,
+            presence=plant.presence,
             bounds=bounds[plant.anchor],
             conditions=conditions,
         )
@@ -106,8 +114,10 @@ def _bounds(plants: Sequence[Plant], anchor: str) -> StayBounds:
     )
 
 
-def _neighbour(number: int, index: int) -> Case:
+def _neighbour(number: int, index: int, models: Sequence[Case]) -> Case:
+    model = models[number * _STRIDE % len(models)]
     # every other neighbour has what the scenarios ask about, so that cases arise by themselves too
-    eventful = ("sepsis", "kidney", "potassium", "dialysis")
-    conditions = (eventful[number // 2 % len(eventful)],) if number % 2 else _ORDINARY
-    return Case(key=f"neighbour/{number}", index=index, conditions=conditions)
+    conditions = (_EVENTFUL[number // 2 % len(_EVENTFUL)],) if number % 2 else model.conditions
+    return replace(
+        model, key=f"neighbour/{number}", index=index, scenario=None, plant=None, conditions=conditions
+    )

@@ -19,7 +19,6 @@ _MIXED_ICUS = (
     "Medical/Surgical Intensive Care Unit (MICU/SICU)",
 )
 _WARDS = ("Medicine", "Med/Surg", "Medicine/Cardiology", "Neurology", "Hematology/Oncology", "Transplant")
-_ANCHORS = {"icu": 60, "ward": 22, "ed": 18}
 _ICU_AFTER_WARD = 0.35
 
 
@@ -77,11 +76,9 @@ def draw_admissions(
     case: Case, condition: str, index_time: datetime, ids: Ids, rng: Random
 ) -> list[Admission]:
     """All admissions of the patient by time; the index time lies in one of them as the anchor demands."""
-    plant = case.plant
-    anchor = plant.anchor if plant else rng.choices(list(_ANCHORS), list(_ANCHORS.values()))[0]
-    presence = plant.presence if plant else Presence()
-    path = _draw_path(anchor, index_time, case.bounds, presence, rng)
-    died = presence.died is not None or (plant is None and rng.random() < 0.05)
+    presence = case.presence
+    path = _draw_path(case.anchor, index_time, case.bounds, presence, rng)
+    died = presence.died is not None or (presence.discharged is None and rng.random() < 0.05)
     leaving = presence.died if presence.died is not None else presence.discharged
     if leaving is not None:
         path.end = index_time + leaving

@@ -1,0 +1,192 @@
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.errors import ScenarioError
+from harness.synthetic.chart import Chart
+from tests.harness.synthetic.toy_plants import plant_one
+
+HOUR = timedelta(hours=1)
+
+
+def rows_of(chart: Chart, table: str, item: int) -> list[dict[str, Any]]:
+    return [row for row in chart.rows[table] if row["itemid"] == item]
+
+
+def near(chart: Chart, table: str, column: str, offset: timedelta) -> list[dict[str, Any]]:
+    return [row for row in chart.rows[table] if row[column] == chart.index_time + offset]
+
+
+def test_the_icu_anchor_is_the_start_of_the_first_icu_stay(tmp_path: Path) -> None:
+    chart = plant_one(tmp_path, "stay = { icu_hours = 90 }\n")
+    _, stay = next(chart.icu_stays())
+    assert stay.start == chart.index_time
+    assert stay.end - stay.start >= 90 * HOUR
+
+
+@pytest.mark.parametrize(("anchor", "kind"), [("unit", "icu"), ("ward", "ward"), ("ed", "ed")])
+def test_the_index_time_lies_where_the_anchor_says(tmp_path: Path, anchor: str, kind: str) -> None:
+    chart = plant_one(tmp_path, "", anchor=anchor)
+    segments = [s for a in chart.admissions for s in a.segments if s.holds(chart.index_time)]
+    assert [segment.kind for segment in segments] == [kind]
+
+
+def test_a_planted_lab_comes_with_the_rest_of_its_panel_and_a_chart_copy(tmp_path: Path) -> None:
+    body = 'event = [{ source = "hosp.labevents", item = 50912, at = "+5h", value = 3.3 }]\n'
+    body += 'suppress = [{ source = "hosp.labevents", items = [50912], from = "-9d", to = "+9d" }]\n'
+    chart = plant_one(tmp_path, body)
+    planted = rows_of(chart, "hosp.labevents", 50912)
+    assert [row["valuenum"] for row in planted] == ["3.3"]
+    specimen = [
+        row for row in chart.rows["hosp.labevents"] if row["specimen_id"] == planted[0]["specimen_id"]
+    ]
+    assert {50971, 50983, 50902, 50882} <= {row["itemid"] for row in specimen}
+    assert [row["valuenum"] for row in rows_of(chart, "icu.chartevents", 220615)] in (["3.3"], [])
+
+
+def test_labs_with_the_same_specimen_letter_share_a_specimen(tmp_path: Path) -> None:
+    chart = plant_one(
+        tmp_path,
+        "event = [\n"
+        '{ source = "hosp.labevents", item = 50813, at = "+5h", value = 3.3, specimen = "a" },\n'
+        '{ source = "hosp.labevents", item = 50820, at = "+5h", value = 7.21, specimen = "a" },\n'
+        '{ source = "hosp.labevents", item = 50813, at = "+305m", value = 3.4, specimen = "b" },\n]\n',
+    )
+    lactates = rows_of(chart, "hosp.labevents", 50813)
+    specimens = {row["valuenum"]: row["specimen_id"] for row in lactates}
+    acids = {row["valuenum"]: row["specimen_id"] for row in rows_of(chart, "hosp.labevents", 50820)}
+    assert specimens["3.3"] == acids["7.21"]
+    assert specimens["3.3"] != specimens["3.4"]
+
+
+def test_a_lab_without_a_result_stays_without_one(tmp_path: Path) -> None:
+    body = (
+        'suppress = [{ source = "hosp.labevents", from = "-9d", to = "+9d" }]\n'
+        'event = [{ source = "hosp.labevents", item = 50813, at = "+3h", null_value = true,'
+        ' comment = "SPECIMEN LOST." }]\n'
+    )
+    chart = plant_one(tmp_path, body)
+    (row,) = [
+        row
+        for row in chart.rows["hosp.labevents"]
+        if abs(row["charttime"] - chart.index_time) < 9 * 24 * HOUR
+    ]
+    assert (row["valuenum"], row["comments"]) == (None, "SPECIMEN LOST.")
+    assert not rows_of(chart, "icu.chartevents", 225668)
+
+
+def test_a_planted_dose_has_its_order_its_prescription_and_its_detail(tmp_path: Path) -> None:
+    chart = plant_one(
+        tmp_path,
+        'event = [{ source = "hosp.emar", at = "+12m", name = "Calcium Gluconate", event = "Administered",'
+        ' route = "IV", dose = 2, unit = "g" }]\n',
+        anchor="ward",
+    )
+    (dose,) = [r for r in near(chart, "hosp.emar", "charttime", HOUR / 5) if "Calcium" in r["medication"]]
+    (order,) = [row for row in chart.rows["hosp.poe"] if row["poe_id"] == dose["poe_id"]]
+    assert order["ordertime"] < dose["charttime"]
+    drugs = [r for r in chart.rows["hosp.prescriptions"] if r["pharmacy_id"] == dose["pharmacy_id"]]
+    assert drugs[0]["starttime"].minute == 0
+    details = [row for row in chart.rows["hosp.emar_detail"] if row["emar_id"] == dose["emar_id"]]
+    assert (details[0]["dose_due"], details[0]["route"]) == ("2", "IV")
+
+
+def test_a_dose_may_be_planted_without_an_order(tmp_path: Path) -> None:
+    chart = plant_one(
+        tmp_path,
+        'event = [{ source = "hosp.emar", at = "+12m", name = "Mystery", event = "Administered",'
+        " order = false }]\n",
+        anchor="ward",
+    )
+    (dose,) = [row for row in chart.rows["hosp.emar"] if row["medication"] == "Mystery"]
+    assert dose.get("poe_id") is None
+    assert dose["pharmacy_id"] is None
+
+
+def test_suppressing_a_prescription_takes_its_order_but_not_its_doses(tmp_path: Path) -> None:
+    body = (
+        'suppress = [{ source = "hosp.prescriptions", names = "^heparin", from = "-400d", to = "+400d" }]\n'
+    )
+    chart = plant_one(tmp_path, body, anchor="ward")
+    assert not [row for row in chart.rows["hosp.prescriptions"] if row["drug"] == "Heparin"]
+    assert not [row for row in chart.rows["hosp.pharmacy"] if row["medication"] == "Heparin"]
+    doses = [row for row in chart.rows["hosp.emar"] if row["medication"] == "Heparin"]
+    assert doses
+    assert {row.get("poe_id") for row in doses} == {None}
+
+
+def test_infusions_procedures_cultures_and_observations_are_planted(tmp_path: Path) -> None:
+    chart = plant_one(
+        tmp_path,
+        "event = [\n"
+        '{ source = "icu.inputevents", item = 223258, at = "+1h", value = 10, unit = "units" },\n'
+        '{ source = "icu.procedureevents", item = 225802, at = "+2h", ends = "+9h" },\n'
+        '{ source = "icu.chartevents", item = 223758, at = "+3h", text = "Comfort measures only" },\n'
+        '{ source = "hosp.microbiologyevents", specimen = "BLOOD CULTURE", at = "+4h",'
+        ' organism = "ESCHERICHIA COLI" },\n'
+        '{ source = "hosp.prescriptions", name = "CefePIME", at = "+5h", route = "IV" },\n]\n',
+    )
+    (push,) = rows_of(chart, "icu.inputevents", 223258)
+    assert (push["starttime"], push["amount"]) == (chart.index_time + HOUR, "10")
+    (dialysis,) = rows_of(chart, "icu.procedureevents", 225802)
+    assert (dialysis["value"], dialysis["valueuom"]) == (420, "min")
+    assert "Comfort measures only" in {row["value"] for row in rows_of(chart, "icu.chartevents", 223758)}
+    grown = {row.get("org_name") for row in chart.rows["hosp.microbiologyevents"]}
+    assert "ESCHERICHIA COLI" in grown
+    assert "CefePIME" in {row["drug"] for row in chart.rows["hosp.prescriptions"]}
+
+
+def test_jitter_moves_time_and_value_but_no_further_than_it_says(tmp_path: Path) -> None:
+    body = (
+        'stay = { icu_hours = 90 }\nsuppress = [{ source = "icu.outputevents", from = "-9d", to = "+9d" }]\n'
+    )
+    body += (
+        'event = [{ source = "icu.outputevents", item = 226559, at = "+1h", every = "1h", until = "+60h",'
+        " value = 60, jitter_minutes = 4, jitter_value = 6 }]\n"
+    )
+    chart = plant_one(tmp_path, body)
+    rows = rows_of(chart, "icu.outputevents", 226559)[:60]
+    slips = [row["charttime"] - chart.index_time - (place + 1) * HOUR for place, row in enumerate(rows)]
+    assert all(abs(slip) <= HOUR / 15 for slip in slips)
+    assert len({*slips}) > 3
+    assert {54 <= float(row["value"]) <= 66 for row in rows} == {True}
+    assert len({row["value"] for row in rows}) > 3
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (
+            'event = [{ source = "icu.outputevents", item = 226559, at = "-2h", value = 3 }]',
+            "outside every ICU",
+        ),
+        ('event = [{ source = "icu.outputevents", item = 1, at = "+2h", value = 3 }]', "has no item 1"),
+        ('event = [{ source = "hosp.labevents", item = 1, at = "+2h", value = 3 }]', "has no item 1"),
+    ],
+)
+def test_an_event_that_cannot_be_written_is_named(tmp_path: Path, body: str, said: str) -> None:
+    with pytest.raises(ScenarioError, match=said) as error:
+        plant_one(tmp_path, body)
+    assert "91-toy, plant 'one'" in error.value.message
+
+
+def test_presence_shapes_the_stay(tmp_path: Path) -> None:
+    chart = plant_one(tmp_path, 'presence = { discharged = "+2h30m" }\n', anchor="ed")
+    assert 2.5 * HOUR in [a.discharged - chart.index_time for a in chart.admissions]
+
+    chart = plant_one(tmp_path, 'presence = { died = "+3h" }\n', anchor="unit")
+    (died,) = [row for row in chart.rows["hosp.admissions"] if row["deathtime"]]
+    assert died["deathtime"] == chart.index_time + 3 * HOUR
+
+    chart = plant_one(tmp_path, 'presence = { icu_from = "+2h" }\n', anchor="ward")
+    assert next(chart.icu_stays())[1].start == chart.index_time + 2 * HOUR
+
+    chart = plant_one(tmp_path, "presence = { emar = false, ward_only = true }\n", anchor="ward")
+    assert not chart.rows["hosp.emar"]
+    assert not any(
+        stay.start < chart.admission_at(chart.index_time).discharged  # type: ignore[union-attr]
+        and stay.end > chart.index_time
+        for _, stay in chart.icu_stays()
+    )

@@ -1,0 +1,94 @@
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from harness.errors import ScenarioError
+from harness.synthetic.plants import parse_offset, read_plants
+from tests.harness.synthetic.toy_plants import PLANTS, write_plants
+
+
+@pytest.mark.parametrize(
+    ("text", "offset"),
+    [
+        ("-20h", timedelta(hours=-20)),
+        ("+4h40m", timedelta(hours=4, minutes=40)),
+        ("+12m", timedelta(minutes=12)),
+        ("-6d", timedelta(days=-6)),
+        ("+1d2h3m4s", timedelta(days=1, hours=2, minutes=3, seconds=4)),
+        ("+0h", timedelta(0)),
+    ],
+)
+def test_an_offset_is_a_sign_and_units(text: str, offset: timedelta) -> None:
+    assert parse_offset(text) == offset
+
+
+@pytest.mark.parametrize("text", ["20h", "+", "+4h40", "- 20h", "+1w", "+40m4h", "", 3, None])
+def test_anything_else_is_not_an_offset(text: object) -> None:
+    with pytest.raises(ValueError, match="is not an offset"):
+        parse_offset(text)
+
+
+def test_a_file_of_plants_is_read(tmp_path: Path) -> None:
+    plants = read_plants(write_plants(tmp_path))
+    assert [plant.id for plant in plants] == ["granite", "basalt", "feldspar", "gneiss"]
+    assert [*plants[0].event[2].offsets()] == [timedelta(hours=hour) for hour in range(1, 6)]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('at = "-20h"', 'at = "20h"', "plant 'granite', event.0.at: '20h' is not an offset"),
+        ('unit = "mg/dL" }', 'route = "IV" }', "plant 'granite', event.0: hosp.labevents has no route"),
+        (
+            'item = 50912, at = "-20h"',
+            'at = "-20h"',
+            "plant 'granite', event.0: hosp.labevents needs item",
+        ),
+        ('at = "-20h", value = 0.9', 'at = "-20h"', "either a value or null_value"),
+        ('every = "1h", ', "", "every and until go together"),
+        ('every = "1h"', 'every = "-1h"', "is not a positive period"),
+        ('source = "icu.outputevents"', 'source = "icu.outputs"', "plant 'granite', event.2.source"),
+        ('verdict = "no"', 'verdict = "never"', "plant 'basalt', verdict"),
+        ('anchor = "icu"', 'anchor = "icu"\ncolour = "grey"', "plant 'granite', colour"),
+        ('id = "basalt"', 'id = "granite"', "has more than one plant granite"),
+        ("emar = false, ward_only = true", 'icu_from = "+1h", ward_only = true', "exclude each other"),
+        ('discharged = "+2h30m"', 'discharged = "+2h30m", died = "+3h"', "exclude each other"),
+        ("icu_hours = 40", "icu_hours = 0", "plant 'granite', stay.icu_hours"),
+        ('verdict = "yes"', "verdict = yes", "is not TOML"),
+    ],
+)
+def test_a_slip_is_named_with_file_plant_and_key(tmp_path: Path, old: str, new: str, said: str) -> None:
+    path = write_plants(tmp_path, PLANTS.replace(old, new, 1))
+    with pytest.raises(ScenarioError) as error:
+        read_plants(path)
+    assert said in error.value.message
+    assert str(path) in error.value.message
+
+
+def test_a_regular_expression_that_does_not_compile_is_named(tmp_path: Path) -> None:
+    rule = '{ source = "hosp.emar", names = "calcium(", from = "-1h", to = "+1h" }'
+    text = f'[[plant]]\nid = "one"\nverdict = "yes"\nanchor = "icu"\nsuppress = [{rule}]\n'
+    with pytest.raises(ScenarioError, match=r"suppress\.0\.names: 'calcium\(' is not a regular"):
+        read_plants(write_plants(tmp_path, text))
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ScenarioError, match="cannot be read"):
+        read_plants(tmp_path / "plants.toml")
+
+
+def test_a_suppression_needs_source_window_item_and_name_to_fit(tmp_path: Path) -> None:
+    text = (
+        '[[plant]]\nid = "one"\nverdict = "yes"\nanchor = "icu"\nsuppress = [\n'
+        '{ source = "hosp.labevents", items = [50912], from = "-1h", to = "+1h" },\n'
+        '{ source = "hosp.emar", names = "CALCIUM", from = "-1h", to = "+1h" },\n]\n'
+    )
+    plant = read_plants(write_plants(tmp_path, text))[0]
+    hour = timedelta(hours=1)
+    assert plant.drops("hosp.labevents", hour, 50912)
+    assert not plant.drops("hosp.labevents", hour * 1.01, 50912)
+    assert not plant.drops("hosp.labevents", hour, 50971)
+    assert not plant.drops("icu.chartevents", hour, 50912)
+    assert plant.drops("hosp.emar", -hour, None, "Calcium Gluconate")
+    assert not plant.drops("hosp.emar", -hour, None, "Heparin")
