@@ -262,7 +262,7 @@ in_theatre as (
     -- back in the unit: the interval opens at the last 'OR Sent' since the previous return, else at the
     -- last heart rate before the return, else at the stay's start
     select
-        b.task_id, b.eid, b.moment as back,
+        b.task_id, b.moment as back,
         coalesce(
             (select max(o.moment) from theatre o
              where o.task_id = b.task_id and o.itemid = 225470 and o.moment <= b.moment
@@ -278,7 +278,7 @@ in_theatre as (
     union all
     -- not yet back: until the next heart rate, else still there at as_of
     select
-        o.task_id, o.eid,
+        o.task_id,
         coalesce(
             (select min(h.charttime) from heart_rate h where h.task_id = o.task_id and h.charttime > o.moment),
             s.as_of),
@@ -290,9 +290,10 @@ in_theatre as (
           select 1 from theatre r where r.task_id = o.task_id and r.itemid = 225469 and r.moment >= o.moment)
 ),
 operating as (
-    select i.task_id, list(distinct i.eid order by i.eid) as eids
+    select i.task_id, list(distinct r.eid order by r.eid) as eids
     from in_theatre i
     join span s using (task_id)
+    join theatre r on r.task_id = i.task_id and r.moment between i.sent and i.back
     where i.sent <= s.closes and i.back >= s.t
     group by i.task_id
 ),

@@ -1,0 +1,274 @@
+"""Charts of made-up inpatients, written in minutes around the index time, in the official layout."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from harness.adjudication import Requirement, adjudicate, gather_evidence
+from harness.data import data_folder
+from harness.scenario import Scenario, load_scenario
+from mcp_mimic.chart.served import SERVED_TABLES
+from mcp_mimic.chart.tasks import TaskRow, open_tasks
+from mcp_mimic.store.importer import import_store
+from mcp_mimic.store.store import Store
+from mcp_mimic.store.tables import TABLES
+from tests.hospital import Rows, write_hospital
+
+T = datetime(2150, 3, 10, 12)
+HOUR = 60
+DAY = 24 * HOUR
+
+
+def after(minutes: float) -> datetime:
+    """A moment so many minutes after the index time (before it, if negative)."""
+    return T + timedelta(minutes=minutes)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row of an official table; its keys that belong to the patient are filled in."""
+
+    table: str
+    values: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Chart:
+    """One patient on a ward from two days before T to three days after, with these further rows."""
+
+    rows: Sequence[Row] = ()
+    leaves: float = 3 * DAY
+    died: float | None = None
+    ed: tuple[float, float] | None = None
+    icu: tuple[float, float] | None = None
+    age: int = 60
+
+
+def lab(
+    itemid: int,
+    at: float,
+    value: float | None,
+    *,
+    stored: float | None = None,
+    specimen: int | None = None,
+    comment: str | None = None,
+) -> Row:
+    """A laboratory row; each has a specimen of its own unless it names one."""
+    values = {
+        "itemid": itemid,
+        "charttime": after(at),
+        "storetime": after(at if stored is None else stored),
+        "value": value,
+        "valuenum": value,
+        "comments": comment,
+        "specimen_id": specimen,
+    }
+    return Row("hosp.labevents", values)
+
+
+def culture(at: float, *, specimen: int, kind: str = "BLOOD CULTURE", stored: float = 5 * DAY) -> Row:
+    """A culture, reported days later."""
+    values = {
+        "micro_specimen_id": specimen,
+        "chartdate": after(at).date(),
+        "charttime": after(at),
+        "spec_type_desc": kind,
+        "test_name": "Blood Culture, Routine",
+        "storetime": after(stored),
+    }
+    return Row("hosp.microbiologyevents", values)
+
+
+def order(at: float, drug: str, route: str = "IV", *, pharmacy_id: int | None = None) -> Row:
+    """A prescription."""
+    values = {
+        "drug": drug, "drug_type": "MAIN", "route": route, "starttime": after(at), "stoptime": after(at + DAY),
+        "pharmacy_id": pharmacy_id,
+    }  # fmt: skip
+    return Row("hosp.prescriptions", values)
+
+
+def given(at: float, name: str, event: str | None = "Administered", *, pharmacy_id: int | None = None) -> Row:
+    """An eMAR row."""
+    values = {
+        "charttime": after(at), "storetime": after(at), "medication": name, "event_txt": event,
+        "pharmacy_id": pharmacy_id,
+    }  # fmt: skip
+    return Row("hosp.emar", values)
+
+
+def detail(route: str | None, kind: str | None = "Standard Maintenance Medication") -> Row:
+    """A detail row of the eMAR row before it."""
+    return Row("hosp.emar_detail", {"route": route, "administration_type": kind})
+
+
+def charted(itemid: int, at: float, value: float = 80) -> Row:
+    """A bedside observation."""
+    values = {
+        "itemid": itemid, "charttime": after(at), "storetime": after(at), "value": value, "valuenum": value,
+    }  # fmt: skip
+    return Row("icu.chartevents", values)
+
+
+def infused(itemid: int, at: float, amount: float, **values: Any) -> Row:
+    """An infusion or push of ten minutes."""
+    fixed = {
+        "itemid": itemid, "starttime": after(at), "endtime": after(at + 10), "storetime": after(at),
+        "amount": amount, "ordercategorydescription": "Drug Push",
+    }  # fmt: skip
+    return Row("icu.inputevents", fixed | values)
+
+
+def procedure(itemid: int, at: float, ends: float) -> Row:
+    """A bedside procedure."""
+    values = {
+        "itemid": itemid, "starttime": after(at), "endtime": after(ends), "storetime": after(at),
+        "statusdescription": "FinishedRunning",
+    }  # fmt: skip
+    return Row("icu.procedureevents", values)
+
+
+def write_charts(folder: Path, charts: Iterable[Chart]) -> Store:
+    """Import the charts; the n-th patient (from 1) is subject 1000 + n, admission 2000 + n, stay 3000 + n."""
+    rows: Rows = {}
+    for number, chart in enumerate(charts, start=1):
+        for table, row in _rows(number, chart):
+            rows.setdefault(table, []).append(row)
+    for table, key in (("hosp.labevents", "labevent_id"), ("hosp.microbiologyevents", "microevent_id")):
+        for place, row in enumerate(rows.get(table, ()), start=1):
+            row[key] = place
+            if table == "hosp.labevents" and row["specimen_id"] is None:
+                row["specimen_id"] = 500_000 + place
+    for place, row in enumerate(rows.get("icu.procedureevents", ()), start=1):
+        row["orderid"] = row["linkorderid"] = place
+    import_store([write_hospital(folder / "source", rows)], folder / "store", release="3.1")
+    return Store.open(folder / "store")
+
+
+def _rows(number: int, chart: Chart) -> Iterable[tuple[str, dict[str, Any]]]:
+    person = {"subject_id": 1000 + number}
+    admission = person | {"hadm_id": 2000 + number}
+    admitted = chart.ed[1] if chart.ed else -2 * DAY
+    yield "hosp.patients", person | {"gender": "F", "anchor_age": chart.age, "anchor_year": T.year}
+    stay = {"admittime": after(admitted), "dischtime": after(chart.leaves), "hospital_expire_flag": 0}
+    if chart.died is not None:
+        stay |= {"deathtime": after(chart.died), "hospital_expire_flag": 1}
+    if chart.ed:
+        stay |= {"edregtime": after(chart.ed[0]), "edouttime": after(chart.ed[1])}
+    yield "hosp.admissions", admission | stay
+    yield from _places(number, chart, admission, admitted)
+    emar = 0
+    for row in chart.rows:
+        own = dict(row.values)
+        if row.table.startswith("icu."):
+            own |= admission | {"stay_id": 3000 + number}
+        elif row.table in ("hosp.prescriptions", "hosp.emar"):
+            own |= admission
+        if row.table == "hosp.emar":
+            emar += 1
+            own |= {"emar_seq": emar, "emar_id": f"{1000 + number}-{emar}"}
+        if row.table == "hosp.emar_detail":
+            own |= {"emar_seq": emar, "emar_id": f"{1000 + number}-{emar}"}
+        yield row.table, own | person
+
+
+def _places(
+    number: int, chart: Chart, admission: Mapping[str, Any], admitted: float
+) -> Iterable[tuple[str, dict[str, Any]]]:
+    stretches = [("admit", "Medicine", admitted, chart.leaves), ("discharge", None, chart.leaves, None)]
+    if chart.ed:
+        stretches.append(("ED", "Emergency Department", *chart.ed))
+    if chart.icu:
+        begins, ends = chart.icu
+        yield (
+            "icu.icustays",
+            {
+                **admission,
+                "stay_id": 3000 + number,
+                "intime": after(begins),
+                "outtime": after(ends),
+                "los": 1.0,
+            },
+        )
+    for place, (event, unit, begins, ends) in enumerate(stretches):
+        yield (
+            "hosp.transfers",
+            {
+                **admission,
+                "transfer_id": 10 * (4000 + number) + place,
+                "eventtype": event,
+                "careunit": unit,
+                "intime": after(begins),
+                "outtime": None if ends is None else after(ends),
+            },
+        )
+
+
+def find_tasks(store: Store, scenario: Scenario) -> dict[int, TaskRow]:
+    """What cohort.sql finds: the number of the chart (from 1) → its task, read as the scenario does."""
+    with duckdb.connect(":memory:") as connection:
+        store.attach(connection, "store")
+        connection.execute("use store")
+        result = connection.execute(scenario.cohort_sql)
+        names = [column[0] for column in result.description]
+        found = [dict(zip(names, values, strict=True)) for values in result.fetchall()]
+    return {
+        row["subject_id"] - 1000: TaskRow(
+            task_id=str(row["subject_id"] - 1000), **(row | {"params": scenario.params})
+        )
+        for row in found
+    }
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What a scenario makes of the charts, by their names; charts outside its cohort are missing."""
+
+    tasks: Mapping[str, TaskRow]
+    verdicts: Mapping[str, tuple[str, str]]
+    eligible: Mapping[str, bool]
+    evidence: Mapping[str, Mapping[str, Requirement]]
+    eids: Mapping[str, Mapping[str, Sequence[str]]]
+
+    def rows(self, name: str, table: str) -> Sequence[str]:
+        """The evidence ids of a chart's rows of one table, in the order of their event times."""
+        return self.eids[name][table]
+
+
+def judge(folder: Path, slug: str, charts: Mapping[str, Chart]) -> Judged:
+    """Import the charts, find the cohort and adjudicate it."""
+    scenario = load_scenario(data_folder("scenarios") / "determination" / slug)
+    store = write_charts(folder, charts.values())
+    names = dict(enumerate(charts, start=1))
+    tasks = find_tasks(store, scenario)
+    with open_tasks(store, list(tasks.values())) as connection:
+        adjudicate(connection, scenario)
+        facts = {row[0] for row in connection.execute("describe adjudicated").fetchall()}
+        eligible = "eligible" if "eligible" in facts else "true"
+        judged = {
+            names[int(task_id)]: (verdict, rule, fit)
+            for task_id, verdict, rule, fit in connection.execute(
+                f"select task_id, verdict, rule, {eligible} from adjudicated"
+            ).fetchall()
+        }
+        evidence = gather_evidence(connection, scenario)
+        eids: dict[str, dict[str, list[str]]] = {name: {} for name in charts}
+        for table in SERVED_TABLES:
+            time = TABLES[table].time
+            if TABLES[table].kind is None or time is None or TABLES[table].shares:
+                continue
+            for task_id, eid in connection.execute(
+                f"select task_id, eid from {table} order by task_id, {time}, eid"
+            ).fetchall():
+                eids[names[int(task_id)]].setdefault(table, []).append(eid)
+    return Judged(
+        tasks={names[number]: task for number, task in tasks.items()},
+        verdicts={name: (verdict, rule) for name, (verdict, rule, _) in judged.items()},
+        eligible={name: fit for name, (_, _, fit) in judged.items()},
+        evidence={names[int(task)]: {need.id: need for need in needs} for task, needs in evidence.items()},
+        eids=eids,
+    )
