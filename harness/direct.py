@@ -51,11 +51,28 @@ class Setting:
     job: Path
 
 
-def run_batch(setting: Setting, batch: Batch, tell: Tell = lambda _what, _tag: None) -> None:
-    """Run the batch's trials and leave each whole trial in the job folder."""
-    tasks, store, job = TaskSet.open(setting.tasks), Store.open(setting.store), Job(setting.job)
-    tasks.require_store(store.manifest.fingerprint)
-    asyncio.run(_run_batch(tasks.task(batch.task_id), store, job, batch.systems, tell))
+class DirectRunner:
+    """Runs batches of trials in this process; store and tasks are opened once."""
+
+    def __init__(self, setting: Setting) -> None:
+        self._tasks = TaskSet.open(setting.tasks)
+        self._store = Store.open(setting.store)
+        self._job = Job(setting.job)
+        self._tasks.require_store(self._store.manifest.fingerprint)
+
+    def run(self, batch: Batch, tell: Tell = lambda _what, _tag: None) -> None:
+        """Run the batch's trials and leave each whole trial in the job folder."""
+        asyncio.run(self._run(self._tasks.task(batch.task_id), batch.systems, tell))
+
+    async def _run(self, task: Task, systems: Sequence[System], tell: Tell) -> None:
+        desk = _Desk(task, self._store, self._job)
+        try:
+            for system in systems:
+                tell("start", system.tag)
+                await desk.run(system)
+                tell("done", system.tag)
+        finally:
+            desk.close()
 
 
 def bury(setting: Setting, task_id: str, system: System, cause: str, tries: int) -> None:
@@ -66,17 +83,6 @@ def bury(setting: Setting, task_id: str, system: System, cause: str, tries: int)
     folder.mkdir(parents=True)
     write_record(folder, task, system, trial, [Attempt({}, None, death)] * tries)
     folder.rename(trial)
-
-
-async def _run_batch(task: Task, store: Store, job: Job, systems: Sequence[System], tell: Tell) -> None:
-    desk = _Desk(task, store, job)
-    try:
-        for system in systems:
-            tell("start", system.tag)
-            await desk.run(system)
-            tell("done", system.tag)
-    finally:
-        desk.close()
 
 
 class _Desk:

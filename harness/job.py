@@ -57,6 +57,10 @@ class Job:
         """Whether the trial is whole."""
         return (self.trial(task_id, tag) / "result.json").is_file()
 
+    def has_reward(self, task_id: str, tag: str) -> bool:
+        """Whether the whole trial was scored; one that was not is dead."""
+        return (self.trial(task_id, tag) / "verifier" / "reward.json").is_file()
+
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Hold the job for this process and clear what an interrupted run left; JobError if it is held."""

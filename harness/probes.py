@@ -6,6 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from harness.report.cells import Cell as SheetCell
+from harness.report.cells import Sheet
+from harness.stats.record import TrialScore
+
 AXES = ("verdict", "resolvable", "served", "precision", "retrieved", "recall", "supported")
 _EXPECTED = Path(__file__).with_name("probes.toml")
 
@@ -53,6 +57,47 @@ def compare(expected: Mapping[str, str], scores: Sequence[Score]) -> dict[str, C
         )
         for axis, mark in expected.items()
     }
+
+
+def compare_all(trials: Iterable[TrialScore]) -> dict[str, dict[str, Cell]]:
+    """Every instrument's cells over its scored trials, in the order of the expectations."""
+    scores: dict[str, list[Score]] = {}
+    for trial in trials:
+        if trial.score is not None:
+            scores.setdefault(trial.system, []).append(trial.score)
+    return {tag: compare(expected, scores[tag]) for tag, expected in load_expected().items() if tag in scores}
+
+
+def probe_sheet(probes: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> Sheet:
+    """The table of probes by axes; `probes` is what `compare_all` found, as JSON holds it."""
+    rows = [
+        (SheetCell(tag), *(SheetCell(_shown(cell)) for cell in cells.values()))
+        for tag, cells in probes.items()
+    ]
+    wrong = sum(bool(cell["wrong"]) for cells in probes.values() for cell in cells.values())
+    cells = sum(len(found) for found in probes.values())
+    verdict = (
+        f"all {cells} cells are as expected"
+        if not wrong
+        else f"{wrong} of {cells} cells are NOT as expected (!)"
+    )
+    return Sheet(
+        key="probes",
+        title="Instruments by axes: per cent, mean over trials",
+        columns=("system", *AXES),
+        rows=tuple(rows),
+        note=(
+            f"Held against what each must get, trial by trial: {verdict}. Expected: 100 or 0 in every trial; "
+            "= 100 where the gold is the probe's answer, else 0; < less than 100 in every trial; "
+            "r what rows alone can satisfy; · not tested."
+        ),
+    )
+
+
+def _shown(cell: Mapping[str, Any]) -> str:
+    signs = {"full": "", "none": "", "less": "<", "any": "·", "rows": "r", "rows-only": "r"}
+    sign = "!" if cell["wrong"] else signs.get(cell["mark"], "=")
+    return f"{100 * cell['mean']:.1f}{sign or ' '}"
 
 
 def _misses(

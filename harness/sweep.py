@@ -33,10 +33,11 @@ class Sweep:
 
 @dataclass(frozen=True)
 class SweepSummary:
-    """How many trials the sweep asked for, and how many of them were run now."""
+    """How many trials the sweep asked for, how many of them were run now, and how many are dead."""
 
     trials: int
     ran: int
+    dead: int
 
 
 def silent(_trials: int) -> AbstractContextManager[Advance]:
@@ -75,7 +76,8 @@ def run_sweep(sweep: Sweep, progress: Progress = silent) -> SweepSummary:
                         advance,
                     )
             job.summarise(started)
-    return SweepSummary(len(chosen) * len(sweep.systems), len(missing))
+    asked = [(task_id, system.tag) for task_id in chosen for system in sweep.systems]
+    return SweepSummary(len(asked), len(missing), sum(not job.has_reward(*trial) for trial in asked))
 
 
 def _run_direct(sweep: Sweep, trials: Sequence[tuple[str, System]], advance: Advance) -> None:

@@ -16,7 +16,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any
 
-from harness.direct import MAX_TRIES, Batch, Setting, bury, run_batch
+from harness.direct import MAX_TRIES, Batch, DirectRunner, Setting, bury
 from harness.errors import JobError
 
 _WORKERS = multiprocessing.get_context("forkserver")
@@ -126,13 +126,15 @@ def _work(setting: Setting, pipe: "Connection[Any, Any]") -> None:
     """A worker's life: batches in, news out, until the pipe closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent decides
     threading.Thread(target=_die_with_parent, daemon=True).start()
+    runner: DirectRunner | None = None
     while True:
         try:
             batch: Batch = pipe.recv()
         except EOFError:
             return
         try:
-            run_batch(setting, batch, lambda what, tag: pipe.send((what, tag)))
+            runner = runner or DirectRunner(setting)
+            runner.run(batch, lambda what, tag: pipe.send((what, tag)))
         except Exception as error:  # noqa: BLE001 - the parent raises what it is told
             pipe.send(("failed", f"{batch.task_id}: {type(error).__name__}: {error}"))
         else:

@@ -11,7 +11,6 @@ from mcp_mimic.contract import VERDICTS
 if TYPE_CHECKING:
     from fastmcp import Client
 
-_DUMP_PAGES = 3
 _DUMPED = 900
 """Ids that a dump cites at most: its report must stay within the size that is read."""
 
@@ -27,12 +26,13 @@ class TwoAnswers:
 
 
 class ChartDump:
-    """The right verdict, citing whatever was served, in the order of reading."""
+    """The right verdict, citing whatever was served, the largest tables first."""
 
     async def answer_knowing(self, task: TaskView, client: "Client[Any]", gold: Gold) -> Answer:  # noqa: ARG002
-        """Read every table, some pages of each, and cite all of it."""
-        readings = [await read_source(client, source, max_pages=_DUMP_PAGES) for source in ROUTES]
-        rows = [eid for reading in readings for eid in reading.eids]
+        """Read the newest page of every table and cite all of it."""
+        readings = [await read_source(client, source, max_pages=1) for source in ROUTES]
+        largest_first = sorted(readings, key=lambda reading: -len(reading.eids))
+        rows = [eid for reading in largest_first for eid in reading.eids]
         return Answer(report(gold["verdict"], [cited("All of the chart was read", rows[:_DUMPED])]))
 
 

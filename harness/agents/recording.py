@@ -1,14 +1,17 @@
 """A chart client that keeps the agent's own account of what it called and what it was told."""
 
 import asyncio
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Unpack
 
 import mcp_types
 from fastmcp import Client, FastMCP
 from fastmcp.client.transports import FastMCPTransport
+from fastmcp.client.transports.base import SessionKwargs, TransportOptions
+from mcp import ClientSession
 
 
 @dataclass(frozen=True)
@@ -22,11 +25,31 @@ class Call:
     is_error: bool
 
 
+class _TrustingSession(ClientSession):
+    """Takes results as they are: compiling every tool's schema for each trial costs more than its calls."""
+
+    async def validate_tool_result(self, name: str, result: mcp_types.CallToolResult) -> None:
+        """The server built the result from these very schemas, in this process."""
+
+
+class _InProcess(FastMCPTransport):
+    """The server's own process, with sessions that do not check its results a second time."""
+
+    @asynccontextmanager
+    async def connect_session(
+        self, *, transport_options: TransportOptions | None = None, **session_kwargs: Unpack[SessionKwargs]
+    ) -> AsyncGenerator[ClientSession]:
+        """Connect as usual."""
+        options = replace(transport_options or TransportOptions(), session_class=_TrustingSession)
+        async with super().connect_session(transport_options=options, **session_kwargs) as session:
+            yield session
+
+
 class RecordingClient(Client[FastMCPTransport]):
     """A client in the server's own process that makes one call at a time, so that its record and the audit agree in order."""
 
     def __init__(self, server: FastMCP[Any]) -> None:
-        super().__init__(server)
+        super().__init__(_InProcess(server))
         self.calls: list[Call] = []
         self._turn = asyncio.Lock()
 

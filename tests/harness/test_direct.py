@@ -10,7 +10,7 @@ from harbor.models.trajectories import Trajectory
 from harbor.models.trial.config import TrialConfig
 from harbor.models.trial.result import TrialResult
 
-from harness.direct import Batch, Setting, run_batch
+from harness.direct import Batch, DirectRunner, Setting
 from harness.errors import TaskError
 from harness.systems import System, load_systems
 from mcp_mimic.contract import read_audit
@@ -24,7 +24,7 @@ def _system(name: str) -> System:
 
 
 def _trial(tiny: TinyWorld, job: Path, system: System, task: str = YES_TASK) -> Path:
-    run_batch(Setting(tiny.tasks, tiny.store, job), Batch(task, (system,)))
+    DirectRunner(Setting(tiny.tasks, tiny.store, job)).run(Batch(task, (system,)))
     return job / f"{task}__{system.tag}"
 
 

@@ -42,7 +42,7 @@ def test_a_job_holds_one_trial_for_each_task_and_system_and_a_summary(
 ) -> None:
     job = tmp_path / "job"
     summary = run_sweep(_sweep(tiny, job, YES, DEFER, concurrency=2))
-    assert (summary.trials, summary.ran) == (4, 4)
+    assert (summary.trials, summary.ran, summary.dead) == (4, 4, 0)
     assert sorted(_trials(job)) == sorted(f"{task}__{tag}" for task in GOLDS for tag in (YES.tag, DEFER.tag))
     result = JobResult.model_validate_json((job / "result.json").read_bytes())
     assert result.n_total_trials == result.stats.n_completed_trials == 4
@@ -68,7 +68,7 @@ def test_a_worker_that_is_killed_takes_one_trial_with_it(tiny: TinyWorld, tmp_pa
     killer = System(tag="killer", runner="direct", agent="direct_agents:KillsItsWorker", about="for tests")
     job = tmp_path / "job"
     sweep = Sweep(tiny.tasks, tiny.store, job, (YES, killer, DEFER), task_ids=(sorted(GOLDS)[0],))
-    run_sweep(sweep)
+    assert run_sweep(sweep).dead == 1
     results = {
         path.parent.name.split("__")[1]: TrialResult.model_validate_json(path.read_bytes())
         for path in job.glob("*/result.json")
@@ -118,7 +118,7 @@ def test_a_run_that_is_stopped_is_resumed_and_no_worker_outlives_it(
         command, env=environment, stderr=subprocess.PIPE, text=True, timeout=60, check=False
     )
     assert again.returncode == 0, again.stderr
-    assert "3 trials run, 1 kept" in again.stderr
+    assert "3 trials run, 1 kept, 0 dead" in again.stderr
     assert _trials(job).items() >= kept.items()
     assert len(_trials(job)) == 4
     assert not list(job.glob(".*partial"))

@@ -1,0 +1,52 @@
+"""The `harness` command: the one place that reads the command line and the environment."""
+
+import sys
+
+import typer
+
+from harness.commands import data, demo, runs
+from harness.errors import HarnessError
+from mcp_mimic.errors import ChartServerError
+
+app = typer.Typer(
+    name="harness",
+    help="Builds tasks from scenarios, runs systems on them, and scores what they return.",
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+data.register(app)
+runs.register(app)
+demo.register(app)
+
+FAILED, USAGE, INTERRUPTED = 1, 2, 130
+
+
+def main() -> None:
+    """Run the command; a mistake is one line, then a hint, and never a traceback."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: list[str]) -> int:
+    """The exit code of `harness ARGUMENTS`."""
+    try:
+        code = app(arguments or ["--help"], prog_name="harness", standalone_mode=False)
+    except typer.TyperException as error:
+        context = getattr(error, "ctx", None)
+        path = context.command_path if context else "harness"
+        return complain(error.format_message(), f"see {path} --help")
+    except (HarnessError, ChartServerError) as error:
+        return complain(error.message, error.remedy)
+    except OSError as error:
+        what = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+        return complain(what, "check the path, its permissions and the free disk space", FAILED)
+    if code == INTERRUPTED:
+        return complain("interrupted", "run the same command again: what is whole is kept", INTERRUPTED)
+    return code if isinstance(code, int) else 0
+
+
+def complain(message: str, remedy: str, code: int = USAGE) -> int:
+    """Say what is wrong and what to do, one line each, on stderr; returns the exit code."""
+    for word, text in (("error", message), ("hint", remedy)):
+        sys.stderr.write(f"{word}: {' '.join(text.split())}\n")
+    return code

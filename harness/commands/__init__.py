@@ -1,0 +1,1 @@
+"""The commands of `harness`, grouped by what they work on."""

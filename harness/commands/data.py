@@ -1,0 +1,126 @@
+"""`harness synthetic`, `harness cohort`, `harness build`: from a chart to tasks."""
+
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from harness.commands.options import Store
+from harness.errors import ScenarioError
+
+if TYPE_CHECKING:
+    from harness.scenario import Scenario
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to the app."""
+    app.command()(synthetic)
+    app.command()(cohort)
+    app.command()(build)
+
+
+def synthetic(
+    out: Annotated[Path, typer.Option(help="Folder to write; it must be new or empty.")],
+    seed: Annotated[int, typer.Option(help="The same seed gives the same bytes.")] = 20260101,
+    patients: Annotated[
+        int | None, typer.Option(min=1, help="Raise the number of patients that carry no plant.")
+    ] = None,
+    plants: Annotated[
+        Path | None, typer.Option(help="Also write here, as JSON, which patient carries which plant.")
+    ] = None,
+) -> None:
+    """Write a synthetic hospital in MIMIC-IV's file layout.
+
+    Example: harness synthetic --out hospital/
+    """
+    from harness.synthetic import write_hospital
+
+    hospital = write_hospital(out, seed=seed, patients=patients)
+    if plants is not None:
+        text = json.dumps([asdict(case) for case in hospital], indent=2)
+        plants.write_text(text + "\n", encoding="utf-8")
+    sys.stderr.write(f"{out}: {hospital.patients} patients, {len(hospital)} planted cases\n")
+    sys.stderr.write(f"import it with: mcp-mimic import {out} --store store/\n")
+
+
+def cohort(
+    store: Store,
+    out: Annotated[Path, typer.Option(help="CSV file to write.")],
+    scenario: Annotated[
+        list[str] | None, typer.Option(help="Slug or id of a scenario; may be repeated. Default: all.")
+    ] = None,
+) -> None:
+    """Find the cases of each scenario in a store, label them and sample by the scenario's mix.
+
+    Example: harness cohort --store store/ --out cohort.csv
+    """
+    from harness.cohort import build_cohort, write_cohort
+    from harness.scenario import load_scenarios
+    from mcp_mimic.store.store import Store as ChartStore
+
+    chosen = _choose(load_scenarios(), scenario or [])
+    cases = build_cohort(ChartStore.open(store), chosen, progress=_said)
+    write_cohort(cases, out)
+    for stratum in cases.strata:
+        sys.stdout.write(
+            f"{stratum.scenario}\t{stratum.verdict}\t{stratum.taken} of {stratum.wanted} wanted"
+            f"\t{stratum.eligible} eligible\t{stratum.fragile} fragile\n"
+        )
+    sys.stderr.write(f"{out}: {len(cases.rows)} cases\n")
+
+
+def build(
+    store: Store,
+    cohort: Annotated[Path, typer.Option(help="The cohort file.")],
+    out: Annotated[Path, typer.Option(help="Folder for the task directories.")] = Path("tasks"),
+    key_file: Annotated[
+        Path | None, typer.Option(help="Key of the task ids; a credentialed store needs one.")
+    ] = None,
+    mapping: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--map", metavar="NAME=COLUMN", help="Where another file has a column; may be repeated."
+        ),
+    ] = None,
+) -> None:
+    """Build a Harbor task directory for each case of a cohort.
+
+    Example: harness build --store store/ --cohort cohort.csv --out tasks/
+    """
+    from harness.build import build_tasks, read_key
+    from harness.cohort import read_cohort
+    from harness.scenario import load_scenarios
+    from mcp_mimic.store.store import Store as ChartStore
+
+    chart, scenarios = ChartStore.open(store), load_scenarios()
+    rows = read_cohort(cohort, chart, scenarios, columns=_columns(mapping or []))
+    key = None if key_file is None else read_key(key_file)
+    built = build_tasks(chart, rows, scenarios, out, key=key, progress=_said)
+    state = "written" if built.changed else "unchanged"
+    sys.stderr.write(f"{out}: {len(built)} tasks, {state}\n")
+
+
+def _choose(scenarios: "list[Scenario]", names: list[str]) -> "list[Scenario]":
+    known = {name: scenario for scenario in scenarios for name in (scenario.id, scenario.slug)}
+    for name in names:
+        if name not in known:
+            slugs = ", ".join(scenario.slug for scenario in scenarios)
+            raise ScenarioError(f"unknown scenario {name!r}", f"use one of {slugs}")
+    return [known[name] for name in dict.fromkeys(names)] or scenarios
+
+
+def _columns(mapping: list[str]) -> dict[str, str]:
+    pairs = [text.partition("=") for text in mapping]
+    for text, (name, sign, column) in zip(mapping, pairs, strict=True):
+        if not (name and sign and column):
+            raise typer.BadParameter(f"{text!r} is not of the form NAME=COLUMN", param_hint="'--map'")
+    return {name: column for name, _, column in pairs}
+
+
+def _said(text: str) -> None:
+    """Progress in words, for people who watch."""
+    if sys.stderr.isatty():
+        sys.stderr.write(f"{text}\n")

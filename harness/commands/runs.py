@@ -1,0 +1,94 @@
+"""`harness run`, `harness case`, `harness grade`: from tasks to scores."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from harness.commands.options import JobName, JobsDir, Json, Store, SystemsFile, Tasks
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to the app."""
+    app.command()(run)
+    app.command()(case)
+    app.command()(grade)
+
+
+def run(
+    systems: Annotated[str, typer.Option(help="Tags of systems, separated by commas.")],
+    store: Store,
+    job_name: JobName,
+    tasks: Tasks = Path("tasks"),
+    jobs_dir: JobsDir = Path("jobs"),
+    concurrency: Annotated[int, typer.Option("-n", "--concurrency", min=1, help="Trials at a time.")] = 2,
+    systems_file: SystemsFile = None,
+) -> None:
+    """Run systems on tasks; a job that was interrupted runs only what is missing.
+
+    Example: harness run --systems oracle,always-yes --tasks tasks/ --store store/ --job-name first -n 2
+    """
+    from harness.progress import trial_progress
+    from harness.sweep import Sweep, run_sweep
+    from harness.systems import choose_systems
+
+    tags = [tag.strip() for tag in systems.split(",") if tag.strip()]
+    chosen = tuple(choose_systems(tags, systems_file))
+    job = jobs_dir / job_name
+    summary = run_sweep(Sweep(tasks, store, job, chosen, concurrency=concurrency), trial_progress)
+    kept = summary.trials - summary.ran
+    sys.stderr.write(f"{job}: {summary.ran} trials run, {kept} kept, {summary.dead} dead\n")
+    sys.stderr.write(f"grade them with: harness grade {job} --tasks {tasks}\n")
+    if summary.dead:
+        raise typer.Exit(1)
+
+
+def case(
+    system: Annotated[str, typer.Option(help="Tag of the system.")],
+    task_id: Annotated[str, typer.Option(help="Id of the task.")],
+    store: Store,
+    job_name: JobName,
+    tasks: Tasks = Path("tasks"),
+    jobs_dir: JobsDir = Path("jobs"),
+    systems_file: SystemsFile = None,
+) -> None:
+    """Run one system on one task, unless the job has that trial, and print what became of it as JSON.
+
+    Example: harness case --system oracle --task-id ID --tasks tasks/ --store store/ --job-name first
+    """
+    from harness.case import read_case
+    from harness.sweep import Sweep, run_sweep
+    from harness.systems import choose_systems
+
+    (chosen,) = choose_systems([system], systems_file)
+    sweep = Sweep(tasks, store, jobs_dir / job_name, (chosen,), task_ids=(task_id,))
+    run_sweep(sweep)
+    sys.stdout.write(json.dumps(read_case(sweep.job, task_id, chosen.tag)) + "\n")
+
+
+def grade(
+    job: Annotated[Path, typer.Argument(help="The job's folder.")],
+    tasks: Tasks = Path("tasks"),
+    report: Annotated[Path | None, typer.Option(help="Also write a report folder here.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Score a job's trials against the tasks' gold; nothing is run again.
+
+    Example: harness grade jobs/first --tasks tasks/ --json
+    """
+    from rich.console import Console
+
+    from harness.grade import grade_job
+    from harness.report.folder import write_report
+    from harness.report.terminal import print_scores
+
+    scores = grade_job(job, tasks)
+    if report is not None:
+        page = write_report(scores.summary, scores.trials, report)
+        sys.stderr.write(f"report: {page}\n")
+    if as_json:
+        sys.stdout.write(json.dumps(scores.summary, indent=2, ensure_ascii=False) + "\n")
+    else:
+        print_scores(scores.summary, Console())
