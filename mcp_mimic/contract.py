@@ -238,29 +238,38 @@ def read_audit(lines: Iterable[str]) -> AuditReading:
     calls: list[Mapping[str, Any]] = []
     previous, sealed = "", False
     for number, text in enumerate(lines, start=1):
-        problem = None
         try:
             line = json.loads(text)
-        except ValueError:
-            return AuditReading(header, tuple(calls), False, f"line {number} is not JSON")
-        if not isinstance(line, dict):
-            problem = "is not an object"
-        elif sealed:
-            problem = "follows the seal"
-        elif line.get("prev", "") != previous or line.get("hash") != chain_hash(previous, line):
-            problem = "breaks the hash chain"
-        elif header is None:
-            problem = None if line.get("v") == AUDIT_VERSION else "is not a header of a known version"
-            header = line
-        elif line.get("sealed") is True:
-            problem = None if line.get("calls") == len(calls) else "seals another number of calls"
-            sealed = True
-        elif line.get("seq") != len(calls) + 1:
-            problem = "is out of sequence"
-        else:
-            calls.append(line)
+            problem = "follows the seal" if sealed else _chain_problem(line, previous)
+        except (ValueError, RecursionError):
+            problem = "is not JSON of the audit's kind"
+        if problem is None:
+            problem = _place_problem(line, header, len(calls))
         if problem is not None:
             return AuditReading(header, tuple(calls), False, f"line {number} {problem}")
-        previous = str(line["hash"])
-    problem = "no header" if header is None else None
-    return AuditReading(header, tuple(calls), sealed and problem is None, problem)
+        previous = line["hash"]
+        if header is None:
+            header = line
+        elif line.get("sealed") is True:
+            sealed = True
+        else:
+            calls.append(line)
+    return AuditReading(header, tuple(calls), sealed, "no header" if header is None else None)
+
+
+def _chain_problem(line: object, previous: str) -> str | None:
+    """Why a line does not continue the chain; ValueError if it cannot be put in canonical form."""
+    if not isinstance(line, dict):
+        return "is not an object"
+    if line.get("prev", "") != previous or line.get("hash") != chain_hash(previous, line):
+        return "breaks the hash chain"
+    return None
+
+
+def _place_problem(line: Mapping[str, Any], header: Mapping[str, Any] | None, calls: int) -> str | None:
+    """Why a line of the chain stands in the wrong place."""
+    if header is None:
+        return None if line.get("v") == AUDIT_VERSION else "is not a header of a known version"
+    if line.get("sealed") is True:
+        return None if line.get("calls") == calls else "seals another number of calls"
+    return None if line.get("seq") == calls + 1 else "is out of sequence"
