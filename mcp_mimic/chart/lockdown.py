@@ -7,6 +7,8 @@ emptied because its default stays writable, and the configuration is locked last
 
 import duckdb
 
+from mcp_mimic.errors import ChartServerError, GrantError
+
 _SEPARATE = (
     "set python_enable_replacements = false",
     "set python_scan_all_frames = false",
@@ -20,20 +22,30 @@ _SEPARATE = (
 )
 
 
-class LockDownError(RuntimeError):
+class LockDownError(ChartServerError):
     """The database could not be closed; it must not be served."""
+
+    code = "lock_down"
 
 
 def lock_down(connection: duckdb.DuckDBPyConnection, *, memory_limit: str, threads: int) -> None:
     """Cut `connection`'s database off from files, network, extensions and Python, for good.
 
     The memory limit does not bound one huge string: the container's limit must.
-    LockDownError: something is still attached, or a path stays allowed.
+    LockDownError: something is still attached, or a path stays allowed. GrantError `memory`: the rows
+    need more than `memory_limit`.
     """
     for statement in _SEPARATE:
         connection.execute(statement)
     _require_nothing_allowed(connection)
-    connection.execute(f"set memory_limit = '{memory_limit}'")
+    try:
+        connection.execute(f"set memory_limit = '{memory_limit}'")
+    except duckdb.OutOfMemoryException as error:
+        raise GrantError(
+            f"the patient's chart does not fit into {memory_limit}",
+            "give the server more memory, or choose an earlier as-of time",
+            code="memory",
+        ) from error
     connection.execute(f"set threads = {int(threads)}")
     connection.execute("set lock_configuration = true")
 
@@ -45,4 +57,7 @@ def _require_nothing_allowed(connection: duckdb.DuckDBPyConnection) -> None:
         "(select list(database_name) from duckdb_databases() where path is not null)"
     ).fetchone()
     if row != ([], [], [], False, None):
-        raise LockDownError(f"the slice is not closed: {row}")
+        raise LockDownError(
+            f"the chart's database still reaches outside itself: {row}",
+            "unset DuckDB's allowed paths and directories in this environment and start again",
+        )

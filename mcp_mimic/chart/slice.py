@@ -78,10 +78,11 @@ def open_slice(
     """Copy what could be known of `subject_id` at `as_of` (local time of the record) and lock it.
 
     The tables have their official names, without subject_id, with eid and available_at.
-    GrantError: `unknown_subject`, `as_of_before_birth`.
+    GrantError: `unknown_subject`, `as_of_before_birth`, `memory`.
     """
-    # One thread copies a patient faster than several do: the work is many small statements.
-    connection = duckdb.connect(":memory:", config={"threads": 1})
+    # Rows never touch a disk, not even while they are copied. One thread is faster here than several:
+    # the work is many small statements.
+    connection = duckdb.connect(":memory:", config={"threads": 1, "temp_directory": ""})
     try:
         store.attach(connection, STORE_ALIAS)
         _require_living_subject(connection, subject_id, as_of)

@@ -231,6 +231,12 @@ def test_a_moment_before_birth_is_refused(edge_store: Store) -> None:
     assert caught.value.code == "as_of_before_birth"
 
 
+def test_a_chart_that_does_not_fit_into_memory_is_refused(edge_store: Store) -> None:
+    with pytest.raises(GrantError) as caught:
+        open_slice(edge_store, DEE, EVERYTHING, memory_limit="100KB")
+    assert caught.value.code == "memory"
+
+
 def test_threads_read_through_cursors_of_their_own(edge_store: Store) -> None:
     found: list[int] = []
     with open_slice(edge_store, DEE, EVERYTHING) as chart:
