@@ -25,6 +25,7 @@ app = typer.Typer(
 DONE, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
 
 _WORK_FAILED = "work_failed"
+_DUCKDB_INTERRUPTED = "Query interrupted"  # what Ctrl-C becomes inside a query
 
 StoreOption = Annotated[Path, typer.Option("--store", help="Folder of the store.", show_default=False)]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -48,8 +49,12 @@ def run(arguments: list[str]) -> int:
     except OSError as error:
         what = f"{error.filename}: {error.strerror}" if error.filename else str(error)
         return complain(what, "check the path, its permissions and the free disk space", FAILED)
+    except RuntimeError as error:
+        if str(error) != _DUCKDB_INTERRUPTED:
+            raise
+        code = INTERRUPTED
     if code == INTERRUPTED:
-        return complain("interrupted", "run the same command again: it goes on where it stopped", INTERRUPTED)
+        return complain("interrupted", "run the same command again; an import goes on where it stopped", INTERRUPTED)
     return code if isinstance(code, int) else DONE
 
 

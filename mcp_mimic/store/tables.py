@@ -1,9 +1,9 @@
 """The official tables of MIMIC-IV: columns with their types, keys, event times.
 
-Sources: the MIMIC-IV 2.2 and 3.1 documentation and PostgreSQL schemas (hosp, icu), MIMIC-IV-Note 2.2,
-MIMIC-IV-ED 2.2, MIMIC-IV-ECG 1.0, MIMIC-CXR 2.1 and MIMIC-IV-Echo. Column names are in lower case,
-whatever the case in the files (icu.procedureevents of 2.2 writes ORIGINALAMOUNT). Times are the
-shifted local times of the database, without a time zone.
+Sources: the MIMIC-IV 2.2 and 3.1 documentation and PostgreSQL schemas (hosp, icu; the two releases have
+the same layout), MIMIC-IV-Note 2.2 and MIMIC-IV-ED 2.2. Column names are in lower case, whatever the
+case in the files (icu.procedureevents of 2.2 writes ORIGINALAMOUNT). Times are the shifted local times
+of the database, without a time zone.
 """
 
 from dataclasses import dataclass

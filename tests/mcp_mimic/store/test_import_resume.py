@@ -91,6 +91,24 @@ def test_the_command_can_be_killed_and_given_again(
     assert Store.open(store).manifest == small_store.manifest
 
 
+def test_an_import_interrupted_at_the_keyboard_says_how_to_go_on(small_source: Path, tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    command = [*COMMAND, "import", str(small_source), "--store", str(store)]
+    journal = BuildFolder.beside(store).root / "journal.json"
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as running:
+        while not journal.exists() and running.poll() is None:
+            time.sleep(0.002)
+        running.send_signal(signal.SIGINT)
+        _, err = running.communicate()
+    assert running.returncode == 130
+    assert err.splitlines() == [
+        "error: interrupted",
+        "hint: run the same command again; an import goes on where it stopped",
+    ]
+    assert not store.exists()
+    assert journal.exists()
+
+
 def test_a_file_that_changed_meanwhile_is_read_again_with_what_depends_on_it(tmp_path: Path) -> None:
     source, store = write_hospital(tmp_path / "source"), tmp_path / "store"
     subprocess.run(
