@@ -104,15 +104,13 @@ def build_tasks(
     key = choose_key(store.manifest.classification, key)
     before = _read_manifest(out, store)
     tasks: dict[str, tuple[CohortRow, TaskFiles]] = {}
-    for scenario in sorted(scenarios, key=lambda each: each.id):
-        cases = [Case(task_id(row, key), row) for row in rows if row.scenario == scenario.id]
+    for scenario, cases in _cases(rows, scenarios, key):
         tell(f"{scenario.id}: {len(cases)} tasks")
         golds = gather_gold(store, scenario, cases)
         for case in cases:
             gold = golds[case.task_id]
             files = render_task(scenario, case.row, case.task_id, gold, store.manifest.fingerprint)
             tasks[case.task_id] = case.row, files
-    _require_all(rows, tasks)
     manifest = _manifest(store, tasks, key)
     if before == manifest and _is_whole(out, tasks):
         return Built(tuple(sorted(tasks)), changed=False)
@@ -120,14 +118,25 @@ def build_tasks(
     return Built(tuple(sorted(tasks)), changed=True)
 
 
-def _require_all(rows: Sequence[CohortRow], tasks: dict[str, Any]) -> None:
+def _cases(
+    rows: Sequence[CohortRow], scenarios: Sequence[Scenario], key: bytes
+) -> list[tuple[Scenario, list[Case]]]:
+    """The rows under their task ids, by scenario; TaskError if one occurs twice or has no scenario."""
     if not rows:
         raise TaskError("the cohort has no cases", "make one with: harness cohort")
-    if len(tasks) < len(rows):
-        raise TaskError(
-            f"{len(rows)} cases make {len(tasks)} tasks: some occur twice, or their scenario is not among those given",
-            "make the cohort again: harness cohort",
-        )
+    known = {scenario.id: scenario for scenario in sorted(scenarios, key=lambda each: each.id)}
+    cases: dict[str, Case] = {}
+    for row in rows:
+        case = Case(task_id(row, key), row)
+        if row.scenario not in known:
+            raise TaskError(f"unknown scenario {row.scenario}", f"use one of {', '.join(known)}")
+        if case.task_id in cases:
+            raise TaskError(f"two cases make the task {case.task_id}", "remove one of them from the cohort")
+        cases[case.task_id] = case
+    return [
+        (scenario, [case for case in cases.values() if case.row.scenario == name])
+        for name, scenario in known.items()
+    ]
 
 
 def _manifest(store: Store, tasks: dict[str, tuple[CohortRow, TaskFiles]], key: bytes) -> dict[str, Any]:
