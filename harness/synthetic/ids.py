@@ -1,8 +1,8 @@
 """Identifiers that are unique in the hospital and say nothing about the patient's place in the plan.
 
-In each space every patient owns a block, drawn without regard to the plan, and an affine permutation
-scatters its numbers over the whole space, so that a number does not tell when it was given out. Adding
-patients changes nobody's numbers.
+A space is cut into as many strips as a patient may have numbers. A patient owns one place in every strip,
+drawn without regard to the plan, and takes the strips in an order of its own, so that a number tells
+neither whose it is nor when it was given out. Adding patients changes nobody's numbers.
 """
 
 from collections import Counter
@@ -17,21 +17,20 @@ from harness.synthetic.draws import generator
 class _Space:
     first: int
     size: int
-    per_patient: int
-    stride: int
+    per_patient: int  # a power of two
 
 
 _SPACES = {
-    "subject": _Space(10_000_000, 10**7, 1, 6_180_339),
-    "hadm": _Space(20_000_000, 10**7, 32, 7_320_509),
-    "stay": _Space(30_000_000, 10**7, 32, 4_142_137),
-    "transfer": _Space(30_000_000, 10**7, 128, 2_360_679),
-    "specimen": _Space(0, 10**8, 4096, 64_575_131),
-    "micro_specimen": _Space(0, 10**7, 256, 1_622_777),
-    "pharmacy": _Space(10_000_000, 9 * 10**7, 4096, 44_948_977),
-    "order": _Space(0, 10**7, 2048, 8_729_833),
-    "lab_block": _Space(0, 15_000, 1, 9_277),
-    "micro_block": _Space(0, 15_000, 1, 5_867),
+    "subject": _Space(10_000_000, 10**7, 1),
+    "hadm": _Space(20_000_000, 10**7, 32),
+    "stay": _Space(30_000_000, 10**7, 32),
+    "transfer": _Space(30_000_000, 10**7, 128),
+    "specimen": _Space(0, 10**8, 4096),
+    "micro_specimen": _Space(0, 10**7, 256),
+    "pharmacy": _Space(10_000_000, 9 * 10**7, 4096),
+    "order": _Space(0, 10**7, 2048),
+    "lab_block": _Space(0, 15_000, 1),
+    "micro_block": _Space(0, 15_000, 1),
 }
 LAB_BLOCK = 10_000
 MICRO_BLOCK = 1_000
@@ -49,6 +48,7 @@ class Ids:
         self._seed = seed
         self._index = index
         self._used: Counter[str] = Counter()
+        self._walks: dict[str, tuple[int, int]] = {}
 
     def next(self, name: str) -> int:
         """The patient's next number of a space: subject, hadm, stay, transfer, specimen, order."""
@@ -60,12 +60,20 @@ class Ids:
                 "plant fewer events, or shorter series",
             )
         self._used[name] += 1
-        block = _blocks(self._seed, name)[self._index]
-        return space.first + (block * space.per_patient + count) * space.stride % space.size
+        place = _places(self._seed, name)[self._index]
+        step, shift = self._walk(name)
+        strip = (count * step + shift) % space.per_patient
+        return space.first + strip * (space.size // space.per_patient) + place
+
+    def _walk(self, name: str) -> tuple[int, int]:
+        if name not in self._walks:
+            rng = generator(self._seed, name, self._index)
+            self._walks[name] = (2 * rng.randrange(2**20) + 1, rng.randrange(2**20))
+        return self._walks[name]
 
 
 @cache
-def _blocks(seed: int, name: str) -> list[int]:
-    """The blocks of a space in the order in which patients get them."""
+def _places(seed: int, name: str) -> list[int]:
+    """The places within a strip in the order in which patients get them."""
     space = _SPACES[name]
     return generator(seed, name).sample(range(space.size // space.per_patient), MOST_PATIENTS)

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from harness.errors import ScenarioError
 from harness.synthetic.administrations import add_administration
-from harness.synthetic.chart import Chart
+from harness.synthetic.chart import Chart, pick_caregiver
 from harness.synthetic.cultures import add_culture
 from harness.synthetic.dictionaries import Drug, chart_items, drugs, lab_items, panel_items
 from harness.synthetic.drugs import add_order
@@ -210,6 +210,7 @@ class _Planter:
             {
                 "hadm_id": admission.hadm_id,
                 "stay_id": stay.stay_id,
+                "caregiver_id": pick_caregiver(self._rng),
                 "charttime": time,
                 "storetime": self._end(event.stored, shift)
                 or time + timedelta(minutes=self._rng.randint(0, 40)),

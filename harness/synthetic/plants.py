@@ -23,6 +23,11 @@ round of labs and a few eMAR rows. A suppression drops the background's rows of 
 case-insensitive; with neither: every row) whose event time lies in [from, to]. Orders behind a
 suppressed administration stay unless they are suppressed by themselves. A chart copy of a lab follows
 its lab: suppressing the lab suppresses its copy, and a planted lab drawn in an ICU gets one.
+
+A planted lab brings the rest of its tube's panel (a creatinine the electrolytes, a lactate often the blood
+gas), except what the plant suppresses at that time; one without a value comes alone. Items must be in the
+tables under `reference/`. Without `stored`, results follow 3 to 95 minutes after the draw, infusions and
+procedures are noted within 40 minutes of their start.
 """
 
 import re
