@@ -5,16 +5,8 @@ for one. It is written to be read lazily over a large store: filters on plain co
 and columns that nobody asks for are not read.
 """
 
-from mcp_mimic.store.availability import (
-    AVAILABILITY,
-    MICRO_DRAWN,
-    Availability,
-    InAdmission,
-    Never,
-    Rule,
-    Until,
-    WithRow,
-)
+from mcp_mimic.store.availability import AVAILABILITY, MICRO_DRAWN
+from mcp_mimic.store.rules import Availability, InAdmission, Never, Rule, Until, WithRow
 from mcp_mimic.store.tables import TABLES, Table
 
 CULTURES = "hosp.microbiologyevents"

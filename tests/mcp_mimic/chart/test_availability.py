@@ -6,8 +6,9 @@ import duckdb
 import pytest
 
 from mcp_mimic.chart.served import SERVED_TABLES, served_columns
-from mcp_mimic.store.availability import AVAILABILITY, Never
+from mcp_mimic.store.availability import AVAILABILITY
 from mcp_mimic.store.copies import CHART_COPIES
+from mcp_mimic.store.rules import Never
 from mcp_mimic.store.tables import TABLES
 from tests.mcp_mimic.chart.truth import NEVER
 

@@ -89,7 +89,7 @@ def assert_betrays_nothing(served: Served, subject_id: int, as_of: datetime) -> 
             assert len(numbered) == len(set(numbered)), table
 
 
-@settings(max_examples=12, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=8, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_a_slice_of_the_small_hospital_holds_exactly_what_was_known(
     edge_store: Store, data: st.DataObject
