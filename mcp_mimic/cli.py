@@ -54,7 +54,9 @@ def run(arguments: list[str]) -> int:
             raise
         code = INTERRUPTED
     if code == INTERRUPTED:
-        return complain("interrupted", "run the same command again; an import goes on where it stopped", INTERRUPTED)
+        return complain(
+            "interrupted", "run the same command again; an import goes on where it stopped", INTERRUPTED
+        )
     return code if isinstance(code, int) else DONE
 
 
