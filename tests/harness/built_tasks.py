@@ -50,7 +50,7 @@ CHARTS = {
     "lactate no": Chart(rows=(*_LACTATE, *_MANY, charted(220045, 30)), icu=_UNIT),
     "lactate lack": Chart(rows=_LACTATE, leaves=3 * HOUR),
     "lactate silent": Chart(rows=_LACTATE),
-    "lactate ambiguity": Chart(rows=(*_LATE_CULTURE, lab(50813, 8 * HOUR, 2.0))),
+    "lactate ambiguity": Chart(rows=(*_LATE_CULTURE, lab(50912, 3 * HOUR, 1.1), lab(50813, 8 * HOUR, 2.0))),
     "potassium yes": Chart(rows=(_POTASSIUM, *_EMAR, given(20, "Calcium Gluconate"))),
     "potassium no": Chart(
         rows=(
