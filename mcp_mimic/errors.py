@@ -5,6 +5,7 @@ ChartServerError
 ├── GrantError            a grant that cannot be read or honoured
 ├── SettingsError         a setting that cannot be used
 ├── SealError             an audit that could not be sealed
+├── LockDownError         a slice that cannot be cut off (chart.lockdown)
 └── ToolError             a call that is refused or cannot be answered; it reaches the client
 """
 

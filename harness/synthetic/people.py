@@ -60,7 +60,7 @@ def draw_person(case: Case, subject_id: int, index_time: datetime, rng: Random) 
     if profile:
         age = profile.age or age
         sex = profile.sex or sex
-        weight = profile.weight_kg or weight
+        weight = round(rng.uniform(*profile.weight_kg), 1) if profile.weight_kg else weight
     return Person(
         subject_id=subject_id,
         sex=sex,

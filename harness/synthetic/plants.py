@@ -101,6 +101,7 @@ def _parse_regex(text: object) -> object:
 
 Offset = Annotated[timedelta, BeforeValidator(parse_offset)]
 Period = Annotated[timedelta, BeforeValidator(_parse_period)]
+Weight = Annotated[float, Field(ge=30, le=250)]
 Names = Annotated[re.Pattern[str], BeforeValidator(_parse_regex)]
 
 
@@ -185,11 +186,11 @@ class Suppression(_Strict):
 
 
 class Profile(_Strict):
-    """What must be so about the patient; the rest is drawn."""
+    """What must be so about the patient; the rest is drawn. `weight_kg` is a range, lowest and highest."""
 
     sex: Literal["F", "M"] | None = None
     age: int | None = Field(default=None, ge=18, le=88)
-    weight_kg: float | None = Field(default=None, ge=30, le=250)
+    weight_kg: tuple[Weight, Weight] | None = None
 
 
 class StayBounds(_Strict):

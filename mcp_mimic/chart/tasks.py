@@ -53,7 +53,8 @@ def open_tasks(
     """
     if unknown := set(materialise) - set(SERVED_TABLES):
         raise ValueError(f"not a served table: {', '.join(sorted(unknown))}")
-    connection = duckdb.connect(":memory:")
+    # What does not fit into memory spills beside the store, not into the caller's working folder.
+    connection = duckdb.connect(":memory:", config={"temp_directory": str(store.path / "spill")})
     try:
         store.attach(connection, STORE_ALIAS)
         connection.execute(f"create table task ({TASK_COLUMNS})")
