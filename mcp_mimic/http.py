@@ -52,8 +52,6 @@ def open_server(settings: ServeSettings) -> Iterator[ChartServer]:
     grant = settings.grant()
     store = Store.open(settings.store)
     grant = bind_to_store(grant, store.manifest.fingerprint)
-    if store.manifest.classification == "credentialed":
-        _notice("this store is credentialed: only models under an agreement may read it, see DATA_ACCESS.md")
     with ExitStack() as stack:
         chart = stack.enter_context(open_slice(store, grant.subject_id, grant.as_of, grant.sealed_hadm_id))
         folder = None if settings.audit is None else _audit_folder(settings.audit)
@@ -61,6 +59,10 @@ def open_server(settings: ServeSettings) -> Iterator[ChartServer]:
         stack.callback(server.close)
         if folder is not None:
             stack.enter_context(SealListener(folder, server.seal))
+        if store.manifest.classification == "credentialed":
+            _notice(
+                "this store is credentialed: only models under an agreement may read it, see DATA_ACCESS.md"
+            )
         yield server
 
 
@@ -91,8 +93,22 @@ def _run_http(server: ChartServer, listener: socket.socket, allow_hosts: tuple[s
         timeout_graceful_shutdown=2,
         ws="none",
     )
-    _notice(f"listening on http://{shown}:{port}{MCP_PATH}")
-    asyncio.run(uvicorn.Server(config).serve(sockets=[listener]))
+    http = _AnnouncedServer(config, f"http://{shown}:{port}{MCP_PATH}")
+    asyncio.run(http.serve(sockets=[listener]))
+
+
+class _AnnouncedServer(uvicorn.Server):
+    """Says where it listens once it really answers, so that who waits for the line can call at once."""
+
+    def __init__(self, config: uvicorn.Config, url: str) -> None:
+        super().__init__(config)
+        self._url = url
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start to answer, then say so."""
+        await super().startup(sockets=sockets)
+        if self.started:
+            _notice(f"listening on {self._url}")
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from mcp_mimic.contract import Grant
-from mcp_mimic.governance.limits import Usage
+from mcp_mimic.governance.limits import FLOOD_FACTOR, Usage
 
 EXPLICIT_TOOLS = frozenset({"query_chart"})
 """Tools that `*` does not stand for: a grant must name them."""
@@ -51,9 +51,9 @@ def decide(grant: Grant, usage: Usage, tool: str, known: bool) -> Decision:
             f"the grant does not include {tool}",
             "use the tools that are listed for this session",
         )
-    if tool in UNMETERED_TOOLS:
-        return ALLOWED
     limits = grant.limits
+    if tool in UNMETERED_TOOLS and usage.calls <= FLOOD_FACTOR * limits.calls:
+        return ALLOWED
     if usage.calls > limits.calls:
         return Decision(
             "limits.calls",

@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass
 
-UNLOGGED_MARGIN = 1_000
-"""Refusals beyond the granted calls that are still audited one by one; later ones are only counted."""
+FLOOD_FACTOR = 10
+"""Calls beyond this many times the granted ones are refused whatever they are, and only counted, so that a
+flood fills no disk."""
 
 
 @dataclass

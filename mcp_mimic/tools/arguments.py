@@ -19,7 +19,8 @@ def _listed(value: Any) -> Any:
 AsList = BeforeValidator(_listed)
 
 Text = Annotated[
-    str, StringConstraints(strip_whitespace=True, min_length=2, max_length=200, pattern=r"^[^\x00-\x1f\x7f]*$")
+    str,
+    StringConstraints(strip_whitespace=True, min_length=2, max_length=200, pattern=r"^[^\x00-\x1f\x7f]*$"),
 ]
 ItemId = Annotated[int, Field(ge=0, le=2_147_483_647)]
 Moment = Annotated[str, StringConstraints(strip_whitespace=True, min_length=4, max_length=40)]

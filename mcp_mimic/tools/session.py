@@ -19,7 +19,7 @@ from mcp_mimic.contract import Grant
 from mcp_mimic.errors import ToolError
 from mcp_mimic.governance.audit import AuditLog
 from mcp_mimic.governance.decision import UNMETERED_TOOLS, Decision, decide
-from mcp_mimic.governance.limits import UNLOGGED_MARGIN, Usage
+from mcp_mimic.governance.limits import FLOOD_FACTOR, Usage
 from mcp_mimic.tools.cursor import CursorSigner
 from mcp_mimic.tools.recording import Presence, read_presence
 from mcp_mimic.tools.render import Rendered
@@ -78,7 +78,7 @@ class Session:
     def overflows(self) -> bool:
         """Whether so many calls were refused that they are only counted, so that a flood fills no disk."""
         with self._lock:
-            flooded = self.audit.calls >= self.grant.limits.calls + UNLOGGED_MARGIN
+            flooded = self.audit.calls >= FLOOD_FACTOR * self.grant.limits.calls
             self.usage.unlogged += flooded
             return flooded
 

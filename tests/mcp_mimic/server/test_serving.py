@@ -1,0 +1,194 @@
+"""The served process: stdio and HTTP with real clients, the host guard, sealing, signals, and startup errors."""
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.request import Request, urlopen
+
+import pytest
+from fastmcp import Client
+from fastmcp.client.transports import StdioTransport
+
+from mcp_mimic.cli import run as mcp_mimic
+from mcp_mimic.contract import read_audit
+from mcp_mimic.store.store import Store
+from tests.hospital import ADA
+from tests.mcp_mimic.charts import make_grant
+
+AS_OF = "2150-03-03T12:00:00"
+COMMAND = [sys.executable, "-c", "from mcp_mimic.cli import main; main()"]
+
+CREDENTIALED = "this store is credentialed"
+"""A store of unknown origin counts as credentialed, and the operator is told once."""
+
+
+def served(store: Store, *more: str) -> list[str]:
+    return ["serve", "--store", str(store.path), "--patient", str(ADA), "--as-of", AS_OF, *more]
+
+
+@dataclass(frozen=True)
+class Served:
+    """A served process and where it listens."""
+
+    process: subprocess.Popen[str]
+    url: str
+
+    def post(self, method: str, parameters: dict[str, Any], **headers: str) -> Any:
+        """One JSON-RPC call without any handshake."""
+        body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": parameters}).encode()
+        head = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
+        with urlopen(Request(self.url, body, head | headers), timeout=30) as answer:
+            return json.load(answer)
+
+
+@contextmanager
+def http_server(store: Store, *more: str) -> Iterator[Served]:
+    arguments = [*COMMAND, *served(store, "--http", "--port", "0", *more)]
+    with subprocess.Popen(
+        arguments, stderr=subprocess.PIPE, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True
+    ) as process:
+        assert process.stderr is not None
+        try:
+            notice, listening = process.stderr.readline(), process.stderr.readline()
+            assert notice.startswith(CREDENTIALED)
+            assert listening.startswith("listening on ")
+            yield Served(process, listening.removeprefix("listening on ").strip())
+        finally:
+            process.kill()
+
+
+def test_a_stdio_client_lists_and_calls_tools_and_stdout_is_protocol_only(
+    small_store: Store, tmp_path: Path
+) -> None:
+    async def run() -> None:
+        log = tmp_path / "log"
+        transport = StdioTransport(
+            COMMAND[0], [*COMMAND[1:], *served(small_store, "--audit", str(tmp_path))], log_file=log
+        )
+        async with Client(transport) as client:
+            assert len(await client.list_tools()) == 10
+            result = await client.call_tool_mcp("get_medications", {"names": ["calcium"]})
+            assert result.structured_content["rows"][-1]["eid"] == "emar:9"
+            await client.call_tool_mcp("get_labs", {"nope": "secret"})
+        told = log.read_text().splitlines()
+        assert len(told) == 1
+        assert told[0].startswith(CREDENTIALED)
+        assert len(read_audit((tmp_path / "audit.jsonl").read_text().splitlines()).calls) == 2
+
+    asyncio.run(run())
+
+
+def test_over_http_real_clients_plain_calls_and_the_host_guard(small_store: Store, tmp_path: Path) -> None:
+    with http_server(small_store, "--audit", str(tmp_path), "--allow-host", "mimic") as server:
+
+        async def run() -> list[str]:
+            async with Client(server.url) as client:
+                result = await client.call_tool_mcp("get_labs", {})
+                return [row["eid"] for row in result.structured_content["rows"]]
+
+        eids = asyncio.run(run())
+        assert eids
+        plain = server.post("tools/call", {"name": "get_labs", "arguments": {}}, host="mimic:8000")
+        assert [row["eid"] for row in plain["result"]["structuredContent"]["rows"]] == eids
+        with urlopen(server.url.replace("/mcp", "/health"), timeout=30) as answer:
+            assert json.load(answer) == {"status": "ok"}
+        for headers in ({"host": "evil.example"}, {"origin": "http://evil.example"}):
+            with pytest.raises(OSError, match=r"421|403"):
+                server.post("tools/list", {}, **headers)
+
+
+def test_a_live_server_seals_on_demand_and_a_dead_one_cannot(
+    small_store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    live, dead = tmp_path / "live", tmp_path / "dead"
+    with http_server(small_store, "--audit", str(live)) as server:
+        server.post("tools/call", {"name": "get_labs", "arguments": {}})
+        assert mcp_mimic(["seal", "--audit", str(live)]) == 0
+        said = json.loads(capsys.readouterr().out)
+        assert said["calls"] == 1
+        late = server.post("tools/call", {"name": "get_labs", "arguments": {}})["result"]
+        assert late["structuredContent"]["error"]["code"] == "sealed"
+        assert mcp_mimic(["seal", "--audit", str(live)]) == 0
+        assert json.loads(capsys.readouterr().out) == said
+        assert [path.name for path in live.iterdir()] == ["audit.jsonl"]
+    assert read_audit((live / "audit.jsonl").read_text().splitlines()).sealed
+    with http_server(small_store, "--audit", str(dead)) as server:
+        server.process.kill()
+        server.process.wait()
+        assert mcp_mimic(["seal", "--audit", str(dead)]) == 1
+        assert "hint:" in capsys.readouterr().err
+    assert not read_audit((dead / "audit.jsonl").read_text().splitlines()).sealed
+
+
+def test_a_killed_server_started_again_goes_on_with_its_audit(small_store: Store, tmp_path: Path) -> None:
+    for calls in (1, 2):
+        with http_server(small_store, "--audit", str(tmp_path)) as server:
+            server.post("tools/call", {"name": "get_labs", "arguments": {}})
+        reading = read_audit((tmp_path / "audit.jsonl").read_text().splitlines())
+        assert (reading.problem, len(reading.calls)) == (None, calls)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_the_server_without_seal_or_traceback(
+    small_store: Store, tmp_path: Path, number: signal.Signals
+) -> None:
+    with http_server(small_store, "--audit", str(tmp_path)) as server:
+        os.kill(server.process.pid, number)
+        assert server.process.wait(timeout=30) == 0
+        assert server.process.stderr is not None
+        assert server.process.stderr.read() == ""
+    assert not read_audit((tmp_path / "audit.jsonl").read_text().splitlines()).sealed
+    assert [path.name for path in tmp_path.iterdir()] == ["audit.jsonl"]
+
+
+def _grant_file(folder: Path, **changes: Any) -> str:
+    path = folder / "grant.json"
+    path.write_text(json.dumps(make_grant().to_json() | changes))
+    return str(path)
+
+
+def test_startup_mistakes_are_one_line_a_hint_and_exit_2(
+    small_store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store = ["--store", str(small_store.path)]
+    patient = ["--patient", str(ADA)]
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    mistakes = {
+        "no store here": ["--store", str(tmp_path / "none"), *patient, "--as-of", AS_OF],
+        "no grant, no chart": store,
+        "is not in this store": [*store, "--patient", "77", "--as-of", AS_OF],
+        "before the patient's birth": [*store, *patient, "--as-of", "1999-01-01T00:00:00"],
+        "--as-of must be a time": [*store, *patient, "--as-of", "noon"],
+        "another store": [*store, "--grant", _grant_file(tmp_path)],
+        "both a grant file and flags": [*store, *patient, "--grant", str(tmp_path / "grant.json")],
+        "cannot be made": [*store, *patient, "--as-of", AS_OF, "--audit", str(blocked / "audit")],
+        "cannot listen": [*store, *patient, "--as-of", AS_OF, "--http", "--host", "no.such.host.invalid"],
+    }
+    for said, arguments in mistakes.items():
+        assert mcp_mimic(["serve", *arguments]) == 2, said
+        told = capsys.readouterr()
+        assert told.out == ""
+        assert said in told.err
+        assert [line.partition(":")[0] for line in told.err.splitlines()] == ["error", "hint"]
+
+
+def test_a_grant_file_for_this_store_is_served(small_store: Store, tmp_path: Path) -> None:
+    grant = _grant_file(
+        tmp_path, subject_id=ADA, as_of=AS_OF, store=small_store.manifest.fingerprint, tools=["get_labs"]
+    )
+
+    async def run() -> None:
+        arguments = ["serve", "--store", str(small_store.path), "--grant", grant]
+        async with Client(StdioTransport(COMMAND[0], [*COMMAND[1:], *arguments])) as client:
+            assert [tool.name for tool in await client.list_tools()] == ["get_labs"]
+
+    asyncio.run(run())
