@@ -1,6 +1,7 @@
 """The `harness` command: the one place that reads the command line and the environment."""
 
 import sys
+from typing import Annotated
 
 import typer
 
@@ -10,7 +11,6 @@ from mcp_mimic.errors import ChartServerError
 
 app = typer.Typer(
     name="harness",
-    help="Builds tasks from scenarios, runs systems on them, and scores what they return.",
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     add_completion=False,
@@ -19,7 +19,27 @@ data.register(app)
 runs.register(app)
 demo.register(app)
 
-FAILED, USAGE, INTERRUPTED = 1, 2, 130
+DONE, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        sys.stdout.write(f"harness {version('clinicare')}\n")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version and leave."
+        ),
+    ] = False,
+) -> None:
+    """Builds tasks from scenarios, runs systems on them, and scores what they return."""
 
 
 def main() -> None:
@@ -42,7 +62,7 @@ def run(arguments: list[str]) -> int:
         return complain(what, "check the path, its permissions and the free disk space", FAILED)
     if code == INTERRUPTED:
         return complain("interrupted", "run the same command again: what is whole is kept", INTERRUPTED)
-    return code if isinstance(code, int) else 0
+    return code if isinstance(code, int) else DONE
 
 
 def complain(message: str, remedy: str, code: int = USAGE) -> int:

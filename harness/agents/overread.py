@@ -31,7 +31,7 @@ class ChartDump:
     async def answer_knowing(self, task: TaskView, client: "Client[Any]", gold: Gold) -> Answer:  # noqa: ARG002
         """Read the newest page of every table and cite all of it."""
         readings = [await read_source(client, source, max_pages=1) for source in ROUTES]
-        largest_first = sorted(readings, key=lambda reading: -len(reading.eids))
+        largest_first = sorted(readings, key=lambda reading: -reading.total)
         rows = [eid for reading in largest_first for eid in reading.eids]
         return Answer(report(gold["verdict"], [cited("All of the chart was read", rows[:_DUMPED])]))
 

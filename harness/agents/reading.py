@@ -64,12 +64,12 @@ ROUTES: dict[str, Route] = {
 
 @dataclass(frozen=True)
 class Reading:
-    """One search, read over one or more pages: the call ids in order, the row ids, and whether to the end."""
+    """One search, read over one or more pages: the call ids in order, the row ids, and how many rows match."""
 
     source: str
     calls: tuple[str, ...]
     eids: tuple[str, ...]
-    complete: bool
+    total: int
 
     @property
     def last_call(self) -> str:
@@ -103,7 +103,7 @@ async def read_source(
         eids.extend(row["eid"] for row in page["rows"])
         cursor = page["next_cursor"]
         if not cursor or len(calls) == max_pages:
-            return Reading(source, tuple(calls), tuple(dict.fromkeys(eids)), bool(page["complete"]))
+            return Reading(source, tuple(calls), tuple(dict.fromkeys(eids)), page["total"])
 
 
 async def _call(client: "Client[Any]", tool: str, arguments: dict[str, Any]) -> dict[str, Any]:

@@ -49,15 +49,15 @@ def _print(scores: "DemoScores") -> None:
     from rich.text import Text
 
     from harness.probes import probe_sheet
-    from harness.report.terminal import print_scores, sheet_table
+    from harness.report.headlines import lines_of
+    from harness.report.terminal import sheet_table
 
     console, sheet = Console(), probe_sheet(scores.probes)
-    print_scores(scores.summary, console)
-    console.print()
     console.print(Text(sheet.title, style="bold"))
     console.print(sheet_table(sheet))
-    console.print(Text(sheet.note))
-    console.print(Text(f"Report: {scores.report / 'index.html'}"))
+    for line in (sheet.note, *lines_of(scores.summary)):
+        console.print(Text(line))
+    console.print(Text(f"all tables: {scores.report / 'index.html'}"))
 
 
 def _tell(outcome: "Outcome") -> None:

@@ -5,7 +5,6 @@ import shutil
 from pathlib import Path
 
 import pytest
-from conftest import TinyWorld
 from harbor.models.trajectories import Trajectory
 from harbor.models.trial.config import TrialConfig
 from harbor.models.trial.result import TrialResult
@@ -14,13 +13,16 @@ from harness.direct import Batch, DirectRunner, Setting
 from harness.errors import TaskError
 from harness.systems import System, load_systems
 from mcp_mimic.contract import read_audit
+from tests.harness.tiny import TinyWorld
 
 YES_TASK = "05-tiny-00000000aaaa"
 NO_TASK = "05-tiny-00000000bbbb"
 
 
 def _system(name: str) -> System:
-    return System(tag=name.lower(), runner="direct", agent=f"direct_agents:{name}", about="for tests")
+    return System(
+        tag=name.lower(), runner="direct", agent=f"tests.harness.direct_agents:{name}", about="for tests"
+    )
 
 
 def _trial(tiny: TinyWorld, job: Path, system: System, task: str = YES_TASK) -> Path:

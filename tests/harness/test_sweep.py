@@ -10,21 +10,21 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import GOLDS, TinyWorld
 from harbor.models.job.result import JobResult
 from harbor.models.trial.result import TrialResult
 
 from harness.errors import JobError, TaskError, UnknownSystemError
 from harness.sweep import Sweep, run_sweep
 from harness.systems import System, load_systems
+from tests.harness.tiny import GOLDS, TinyWorld
 
-HERE = Path(__file__).parent
+ROOT = Path(__file__).parents[2]
 YES, DEFER = load_systems()["always-yes"], load_systems()["always-defer"]
 OWN = """
 [[system]]
 tag = "waits"
 runner = "direct"
-agent = "direct_agents:WaitsForAFile"
+agent = "tests.harness.direct_agents:WaitsForAFile"
 about = "for tests"
 """
 
@@ -65,7 +65,9 @@ def test_only_what_is_missing_is_run_again(tiny: TinyWorld, tmp_path: Path) -> N
 
 @pytest.mark.slow
 def test_a_worker_that_is_killed_takes_one_trial_with_it(tiny: TinyWorld, tmp_path: Path) -> None:
-    killer = System(tag="killer", runner="direct", agent="direct_agents:KillsItsWorker", about="for tests")
+    killer = System(
+        tag="killer", runner="direct", agent="tests.harness.direct_agents:KillsItsWorker", about="for tests"
+    )
     job = tmp_path / "job"
     sweep = Sweep(tiny.tasks, tiny.store, job, (YES, killer, DEFER), task_ids=(sorted(GOLDS)[0],))
     assert run_sweep(sweep).dead == 1
@@ -98,8 +100,7 @@ def test_a_run_that_is_stopped_is_resumed_and_no_worker_outlives_it(
     ]
     command += ["--tasks", str(tiny.tasks), "--store", str(tiny.store), "--jobs-dir", str(tmp_path / "jobs")]
     command += ["--job-name", "first", "--systems-file", str(systems), "-n", "1"]
-    paths = os.pathsep.join([str(HERE), str(HERE.parent.parent)])
-    environment = os.environ | {"PYTHONPATH": paths, "CLINICARE_TEST_GATE": str(gate)}
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "CLINICARE_TEST_GATE": str(gate)}
     run = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
     _wait_for(gate.with_suffix(".begun"))
     run.send_signal(signal_sent)
