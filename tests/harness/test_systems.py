@@ -91,7 +91,9 @@ def test_a_users_file_with_a_mistake_is_named(tmp_path: Path, text: str, said: s
     ],
     ids=["no module", "no class", "an instrument without the gold"],
 )
-def test_an_agent_that_cannot_run_is_named_before_a_trial_starts(tmp_path: Path, agent: str, said: str) -> None:
+def test_an_agent_that_cannot_run_is_named_before_a_trial_starts(
+    tmp_path: Path, agent: str, said: str
+) -> None:
     file = tmp_path / "systems.toml"
     file.write_text(OWN.replace("harness.agents.constant:AlwaysYes", agent))
     with pytest.raises(UnknownSystemError) as caught:
