@@ -1,8 +1,8 @@
 """Serving one session over stdio or streamable HTTP, from its settings to its end."""
 
 import asyncio
-import contextlib
 import logging
+import os
 import signal
 import socket
 import sys
@@ -37,7 +37,7 @@ def serve(settings: ServeSettings) -> None:
     for name in _QUIET_LOGGERS:
         logging.getLogger(name).setLevel(logging.ERROR)
     with ExitStack() as stack:
-        stack.enter_context(_ended_by_signals())
+        stack.enter_context(_ended_by_signals(reads_stdin=not settings.http))
         listener = stack.enter_context(_listen(settings.host, settings.port)) if settings.http else None
         server = stack.enter_context(open_server(settings))
         if listener is None:
@@ -133,7 +133,7 @@ def _audit_folder(path: Path) -> Path:
 
 
 @contextmanager
-def _ended_by_signals() -> Iterator[None]:
+def _ended_by_signals(*, reads_stdin: bool) -> Iterator[None]:
     """SIGTERM unwinds like Ctrl-C, so that files and sockets are let go; neither shows a traceback."""
 
     def end(_signal: int, _frame: FrameType | None) -> None:
@@ -141,8 +141,11 @@ def _ended_by_signals() -> Iterator[None]:
 
     before = signal.signal(signal.SIGTERM, end)
     try:
-        with contextlib.suppress(KeyboardInterrupt):
-            yield
+        yield
+    except KeyboardInterrupt:
+        if reads_stdin:
+            # A thread waits for the next line of stdin, and an ordinary exit would wait for that thread.
+            os._exit(0)
     finally:
         signal.signal(signal.SIGTERM, before)
 

@@ -56,12 +56,8 @@ class Session:
             if self.usage.sealed:
                 raise ToolError("the session is closed", "no further call is possible", code="sealed")
             answer = render(f"search:{self.audit.next_call}")
-            if outcome == "ok" and call.tool not in UNMETERED_TOOLS and self._over(answer):
-                raise ToolError(
-                    f"the answer would exceed the session's {self.grant.limits.total_chars} characters",
-                    "ask for less, or give your answer from what you have been served",
-                    code="limits.total_chars",
-                )
+            if outcome == "ok" and call.tool not in UNMETERED_TOOLS:
+                self._bound(answer)
             self.audit.call(
                 tool=call.tool,
                 args=call.arguments,
@@ -101,8 +97,20 @@ class Session:
         with self.chart.cursor() as cursor:
             return read_presence(cursor)
 
-    def _over(self, answer: Rendered) -> bool:
-        return self.usage.chars + answer.chars > self.grant.limits.total_chars
+    def _bound(self, answer: Rendered) -> None:
+        limits = self.grant.limits
+        if answer.chars > limits.chars:
+            raise ToolError(
+                f"the answer does not fit into {limits.chars} characters",
+                "ask for fewer items, or read the sources one by one",
+                code="limits.chars",
+            )
+        if self.usage.chars + answer.chars > limits.total_chars:
+            raise ToolError(
+                f"the answer would exceed the session's {limits.total_chars} characters",
+                "ask for less, or give your answer from what you have been served",
+                code="limits.total_chars",
+            )
 
 
 @dataclass

@@ -1,7 +1,7 @@
 """The window of a call: two local times of the record, both included, never past the as-of time."""
 
 from dataclasses import dataclass
-from datetime import datetime, time, timedelta
+from datetime import datetime, time
 
 from mcp_mimic.errors import ToolError
 
@@ -50,5 +50,5 @@ def _moment(name: str, text: str, *, end_of_day: bool = False) -> datetime:
     if moment.tzinfo is not None:
         raise ToolError(f"{name} has a time zone; the record's times have none", _EXAMPLE, code="window")
     if end_of_day and len(text) <= len("2180-07-23") and moment.time() == time():
-        return moment + timedelta(days=1) - timedelta(seconds=1)
+        return moment.replace(hour=23, minute=59, second=59)
     return moment

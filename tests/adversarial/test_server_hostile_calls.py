@@ -91,7 +91,7 @@ def test_no_window_reaches_past_the_as_of_time(tmp_path: Path, end: str) -> None
     async def run() -> None:
         async with session(tmp_path) as chart:
             told = await chart.call("get_labs", end=end)
-            assert told.is_error or told.data["window"]["to"] <= AS_OF.isoformat()
+            assert told.data["window"]["to"] == AS_OF.isoformat()
 
     asyncio.run(run())
 
@@ -206,6 +206,16 @@ def test_huge_limits_still_give_small_pages(tmp_path: Path) -> None:
             told = await chart.call("get_labs", limit=1000)
             assert size(told) <= 16_000
             assert len(told.eids) <= 200
+
+    asyncio.run(run())
+
+
+def test_an_answer_that_cannot_fit_is_refused_rather_than_served_too_long(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with session(tmp_path, limits=Limits(chars=600)) as chart:
+            told = await chart.call("get_patient_overview")
+            assert told.data["error"]["code"] == "limits.chars"
+            assert (chart.last()["outcome"], chart.last()["eids"]) == ("refused", [])
 
     asyncio.run(run())
 

@@ -149,6 +149,27 @@ def test_a_signal_ends_the_server_without_seal_or_traceback(
     assert [path.name for path in tmp_path.iterdir()] == ["audit.jsonl"]
 
 
+def test_a_signal_ends_a_stdio_server_that_still_has_a_client(small_store: Store, tmp_path: Path) -> None:
+    arguments = [*COMMAND, *served(small_store, "--audit", str(tmp_path))]
+    with subprocess.Popen(
+        arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        hello = {
+            "protocolVersion": "2025-06-18",
+            "capabilities": {},
+            "clientInfo": {"name": "t", "version": "1"},
+        }
+        message = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}
+        process.stdin.write(json.dumps(message) + "\n")
+        process.stdin.flush()
+        assert json.loads(process.stdout.readline())["result"]["serverInfo"]["name"] == "mcp-mimic"
+        process.terminate()
+        assert process.wait(timeout=30) == 0
+    assert [path.name for path in tmp_path.iterdir()] == ["audit.jsonl"]
+
+
 def _grant_file(folder: Path, **changes: Any) -> str:
     path = folder / "grant.json"
     path.write_text(json.dumps(make_grant().to_json() | changes))
