@@ -4,6 +4,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -48,6 +49,7 @@ class Attempt:
     error: ExceptionInfo | None
 
 
+@cache
 def harness_version() -> str:
     """The version that agents and records carry."""
     return version("clinicare")
