@@ -242,7 +242,7 @@ def read_audit(lines: Iterable[str]) -> AuditReading:
             line = json.loads(text)
             problem = "follows the seal" if sealed else _chain_problem(line, previous)
         except (ValueError, RecursionError):
-            problem = "is not JSON of the audit's kind"
+            problem = "is not JSON"
         if problem is None:
             problem = _place_problem(line, header, len(calls))
         if problem is not None:
