@@ -43,7 +43,7 @@ class System(BaseModel):
         except (ImportError, AttributeError) as error:
             raise UnknownSystemError(
                 f"system {self.tag}: {self.agent} cannot be loaded ({error})",
-                "name an importable module:class in the systems file",
+                "name an importable module:class in the systems file; PYTHONPATH=. finds modules beside you",
             ) from error
         method = "answer_knowing" if self.sees_gold else "answer"
         if not callable(getattr(factory, method, None)):

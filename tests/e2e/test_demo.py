@@ -76,4 +76,3 @@ def test_the_table_and_the_report_say_that_labels_are_rule_derived(
         (made / "report" / "index.html").read_text(),
     ):
         assert "rule-derived" in text
-

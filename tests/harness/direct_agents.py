@@ -52,11 +52,13 @@ class KillsItsWorker:
 
 
 class WaitsForAFile:
-    """Answers once the file that the environment names exists; says that it began by making another."""
+    """Answers once the file that the environment names exists; leaves its process id in another first."""
 
     async def answer(self, task: TaskView, client: Client[Any]) -> Answer:
         gate = Path(os.environ["CLINICARE_TEST_GATE"])
-        gate.with_suffix(".begun").touch()
+        draft = gate.with_suffix(".draft")
+        draft.write_text(str(os.getpid()))
+        draft.rename(gate.with_suffix(".begun"))
         while not gate.exists():
             await asyncio.sleep(0.02)
         return Answer("## Answer: YES\n")

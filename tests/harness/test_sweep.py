@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -102,7 +103,8 @@ def test_a_run_that_is_stopped_is_resumed_and_no_worker_outlives_it(
     command += ["--job-name", "first", "--systems-file", str(systems), "-n", "1"]
     environment = os.environ | {"PYTHONPATH": str(ROOT), "CLINICARE_TEST_GATE": str(gate)}
     run = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
-    _wait_for(gate.with_suffix(".begun"))
+    begun = gate.with_suffix(".begun")
+    _wait_for(begun.exists, "the trial never began")
     run.send_signal(signal_sent)
     _, told = run.communicate(timeout=20)
     if signal_sent is signal.SIGINT:
@@ -111,6 +113,7 @@ def test_a_run_that_is_stopped_is_resumed_and_no_worker_outlives_it(
             "error: interrupted",
             "hint: run the same command again: what is whole is kept",
         ]
+    _wait_for(lambda: not _runs(int(begun.read_text())), "the worker outlived its run")
     gate.touch()
     job = tmp_path / "jobs" / "first"
     kept = _trials(job)
@@ -141,8 +144,16 @@ def test_what_cannot_be_run_is_said_before_anything_is_written(tiny: TinyWorld, 
     assert not job.exists()
 
 
-def _wait_for(path: Path) -> None:
-    deadline = time.monotonic() + 20
-    while not path.exists():
-        assert time.monotonic() < deadline, f"{path} never came"
+def _wait_for(holds: Callable[[], bool], otherwise: str) -> None:
+    deadline = time.monotonic() + 30
+    while not holds():
+        assert time.monotonic() < deadline, otherwise
         time.sleep(0.02)
+
+
+def _runs(process: int) -> bool:
+    """Whether the process is there and not merely unburied."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
