@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
-from harbor.models.trial.result import ExceptionInfo  # type: ignore[import-untyped]
-from harbor.trial.errors import AgentTimeoutError  # type: ignore[import-untyped]
+from harbor.models.trial.result import ExceptionInfo
+from harbor.trial.errors import AgentTimeoutError
 
 from harness.agents.base import Agent, Answer, Instrument, TaskView
 from harness.agents.recording import RecordingClient

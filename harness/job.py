@@ -100,8 +100,8 @@ class Job:
 
     def summarise(self, started: datetime) -> None:
         """Write result.json over all whole trials, in Harbor's form."""
-        from harbor.models.job.result import JobResult, JobStats  # type: ignore[import-untyped]
-        from harbor.models.trial.result import TrialResult  # type: ignore[import-untyped]
+        from harbor.models.job.result import JobResult, JobStats
+        from harbor.models.trial.result import TrialResult
 
         files = sorted(self.path.glob("[!.]*__*/result.json"))
         results = [TrialResult.model_validate_json(file.read_bytes()) for file in files]

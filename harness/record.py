@@ -9,16 +9,16 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from harbor.models.agent.context import AgentContext  # type: ignore[import-untyped]
-from harbor.models.task.id import LocalTaskId  # type: ignore[import-untyped]
-from harbor.models.trial.config import AgentConfig, TaskConfig, TrialConfig  # type: ignore[import-untyped]
-from harbor.models.trial.result import (  # type: ignore[import-untyped]
+from harbor.models.agent.context import AgentContext
+from harbor.models.task.id import LocalTaskId
+from harbor.models.trial.config import AgentConfig, TaskConfig, TrialConfig
+from harbor.models.trial.result import (
     AgentInfo,
     ExceptionInfo,
     TimingInfo,
     TrialResult,
 )
-from harbor.models.verifier.result import VerifierResult  # type: ignore[import-untyped]
+from harbor.models.verifier.result import VerifierResult
 
 from harness.systems import System
 from harness.taskset import Task

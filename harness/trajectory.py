@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from harbor.models.trajectories import (  # type: ignore[import-untyped]
+from harbor.models.trajectories import (
     Agent,
     FinalMetrics,
     Observation,
