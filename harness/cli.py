@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from harness.commands import data, demo, runs
-from harness.errors import HarnessError
+from harness.errors import HarnessError, RunError
 from mcp_mimic.errors import ChartServerError
 
 app = typer.Typer(
@@ -55,6 +55,8 @@ def run(arguments: list[str]) -> int:
         context = getattr(error, "ctx", None)
         path = context.command_path if context else "harness"
         return complain(error.format_message(), f"see {path} --help")
+    except RunError as error:
+        return complain(error.message, error.remedy, FAILED)
     except (HarnessError, ChartServerError) as error:
         return complain(error.message, error.remedy)
     except OSError as error:

@@ -14,10 +14,11 @@ from typing import cast
 from harbor.models.trial.result import ExceptionInfo
 from harbor.trial.errors import AgentTimeoutError
 
-from harness.agents.base import Agent, Answer, Instrument, TaskView
+from harness.agents.base import Agent, Answer, Gold, Instrument, TaskView
 from harness.agents.recording import RecordingClient
 from harness.job import Job
-from harness.record import Attempt, Phase, harness_version, write_record
+from harness.record import Attempt, Phase, describe_exception, harness_version, write_record
+from harness.scoring.files import MAX_REPORT
 from harness.scoring.verify import Evidence, score_files, write_scores
 from harness.systems import System
 from harness.taskset import Task, TaskSet
@@ -68,6 +69,8 @@ class DirectRunner:
         desk = _Desk(task, self._store, self._job)
         try:
             for system in systems:
+                if self._job.is_done(task.id, system.tag):
+                    continue  # its worker died between the trial's end and the news of it
                 tell("start", system.tag)
                 await desk.run(system)
                 tell("done", system.tag)
@@ -78,11 +81,11 @@ class DirectRunner:
 def bury(setting: Setting, task_id: str, system: System, cause: str, tries: int) -> None:
     """Leave a dead trial for a system whose worker process died `tries` times."""
     task, job = TaskSet.open(setting.tasks).task(task_id), Job(setting.job)
-    death = ExceptionInfo.from_exception(ChildProcessError(cause))
-    folder, trial = job.partial(task_id, system.tag), job.trial(task_id, system.tag)
+    death = describe_exception(ChildProcessError(cause))
+    folder = job.partial(task_id, system.tag)
     folder.mkdir(parents=True)
-    write_record(folder, task, system, trial, [Attempt({}, None, death)] * tries)
-    folder.rename(trial)
+    write_record(folder, task, system, job.trial(task_id, system.tag), [Attempt({}, None, death)] * tries)
+    job.keep(task_id, system.tag)
 
 
 class _Desk:
@@ -107,9 +110,8 @@ class _Desk:
             shutil.rmtree(folder, ignore_errors=True)
             folder.mkdir(parents=True)
             attempts.append(await _Trial(self._task, system, folder).attempt(self._chart))
-        trial = self._job.trial(self._task.id, system.tag)
-        write_record(folder, self._task, system, trial, attempts)
-        folder.rename(trial)
+        write_record(folder, self._task, system, self._job.trial(self._task.id, system.tag), attempts)
+        self._job.keep(self._task.id, system.tag)
 
     def _chart(self, grant: Grant) -> Slice:
         if self._slice is None:
@@ -145,7 +147,7 @@ class _Trial:
             rewards = self._verify()
             self._phases["verifier"].end()
         except Exception as death:  # noqa: BLE001 - whatever killed the trial is its recorded cause
-            return Attempt(self._phases, None, ExceptionInfo.from_exception(death))
+            return Attempt(self._phases, None, describe_exception(death))
         return Attempt(self._phases, rewards, error)
 
     def _verify(self) -> dict[str, float]:
@@ -169,35 +171,56 @@ class _Trial:
 
     async def _ask(self, server: ChartServer, agent: object) -> ExceptionInfo | None:
         """Let the agent answer; returns what it raised, a timeout included."""
-        error: ExceptionInfo | None = None
-        answer = Answer(None)
+        view = TaskView(self._task.id, self._task.instruction)
+        gold = self._task.gold() if self._system.sees_gold else None
         seconds = self._task.agent_seconds()
         async with RecordingClient(server.mcp) as client:
-            try:
-                async with asyncio.timeout(seconds) as limit:
-                    answer = await self._answer(agent, client)
-            except Exception as raised:  # noqa: BLE001 - an agent may raise anything
-                late = AgentTimeoutError(f"no answer within {seconds:g} s")
-                error = ExceptionInfo.from_exception(late if limit.expired() else raised)
-        if answer.report is not None:
-            (self._workspace / "report.md").write_text(answer.report, encoding="utf-8")
-        self._write_trajectory(client, answer)
-        return error
+            # a task of its own, so that an agent that cancels itself cancels nothing else
+            work = asyncio.create_task(_answer(agent, view, client, gold))
+            await asyncio.wait({work}, timeout=seconds)
+            late = work.cancel()
+            outcome = (await asyncio.gather(work, return_exceptions=True))[0]
+        report = None
+        if isinstance(outcome, Answer):
+            report = self._write_report(outcome)
+        self._write_trajectory(client, report)
+        if late:
+            return describe_exception(AgentTimeoutError(f"no answer within {seconds:g} s"))
+        return describe_exception(outcome) if isinstance(outcome, BaseException) else None
 
-    async def _answer(self, agent: object, client: RecordingClient) -> Answer:
-        view = TaskView(self._task.id, self._task.instruction)
-        if self._system.sees_gold:
-            return await cast(Instrument, agent).answer_knowing(view, client, self._task.gold())
-        return await cast(Agent, agent).answer(view, client)
+    def _write_report(self, answer: Answer) -> str | None:
+        """Write what the agent answered, as far as a report may go and a byte more; returns it as text.
 
-    def _write_trajectory(self, client: RecordingClient, answer: Answer) -> None:
+        What UTF-8 cannot hold is written all the same, for the score to find: it is the agent's mistake.
+        """
+        if answer.report is None:
+            return None
+        data = answer.report.encode("utf-8", errors="surrogatepass")[: MAX_REPORT + 1]
+        (self._workspace / "report.md").write_bytes(data)
+        return data.decode("utf-8", errors="replace")
+
+    def _write_trajectory(self, client: RecordingClient, report: str | None) -> None:
         record = trajectory(
             session=f"{self._task.id}__{self._system.tag}",
             tag=self._system.tag,
             version=harness_version(),
             instruction=self._task.instruction,
             calls=client.calls,
-            report=answer.report,
+            report=report,
         )
         text = json.dumps(record.to_json_dict(), indent=2, ensure_ascii=False)
         (self._folder / "agent" / "trajectory.json").write_text(text + "\n", encoding="utf-8")
+
+
+async def _answer(agent: object, view: TaskView, client: RecordingClient, gold: Gold | None) -> Answer:
+    """What the agent answers; whatever it does instead is an exception of its own."""
+    try:
+        if gold is None:
+            answer: object = await cast(Agent, agent).answer(view, client)
+        else:
+            answer = await cast(Instrument, agent).answer_knowing(view, client, gold)
+    except (KeyboardInterrupt, SystemExit, GeneratorExit) as error:
+        raise RuntimeError(f"the agent tried to end the process: {type(error).__name__}") from error
+    if not isinstance(answer, Answer) or not isinstance(answer.report, str | None):
+        raise TypeError(f"the agent returned no Answer with a text or None, but {type(answer).__name__}")
+    return answer

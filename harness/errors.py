@@ -5,7 +5,8 @@ HarnessError
 ├── CohortError           a cohort that does not fit its store
 ├── TaskError             a tasks folder that cannot be built or read
 ├── UnknownSystemError    an unknown or unusable system
-└── JobError              a job that cannot be run, resumed or graded
+├── JobError              a job that cannot be run, resumed or graded
+└── RunError              a run that failed on the way, whatever it was asked
 """
 
 
@@ -36,3 +37,7 @@ class UnknownSystemError(HarnessError):
 
 class JobError(HarnessError):
     """A job cannot be run, resumed or graded."""
+
+
+class RunError(HarnessError):
+    """A run failed on the way, for no fault in how it was asked for."""

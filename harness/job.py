@@ -6,7 +6,7 @@ import os
 import shutil
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,8 +15,10 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from harness.errors import JobError
+from harness.scoring.files import read_file
 from harness.systems import System
 from harness.taskset import TaskSet
+from harness.trial import MAX_RECORD, find_trials
 
 PARTIAL_SUFFIX = ".partial"
 _NEW_NAME = "give the run a new --job-name"
@@ -61,6 +63,25 @@ class Job:
         """Whether the whole trial was scored; one that was not is dead."""
         return (self.trial(task_id, tag) / "verifier" / "reward.json").is_file()
 
+    def keep(self, task_id: str, tag: str) -> None:
+        """Put a trial that this process has written in its place; the first whole one stands."""
+        partial = self.partial(task_id, tag)
+        try:
+            partial.rename(self.trial(task_id, tag))
+        except OSError:
+            if not self.is_done(task_id, tag):
+                raise
+            shutil.rmtree(partial)
+
+    def require_room(self, task_id: str, tag: str) -> None:
+        """JobError if something other than a whole trial is where that trial belongs."""
+        trial = self.trial(task_id, tag)
+        if os.path.lexists(trial) and not self.is_done(task_id, tag):
+            raise JobError(
+                f"{trial} is there and is no whole trial: it has no result.json",
+                "move it away and run the same command again",
+            )
+
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Hold the job for this process and clear what an interrupted run left; JobError if it is held."""
@@ -103,8 +124,11 @@ class Job:
         from harbor.models.job.result import JobResult, JobStats
         from harbor.models.trial.result import TrialResult
 
-        files = sorted(self.path.glob("[!.]*__*/result.json"))
-        results = [TrialResult.model_validate_json(file.read_bytes()) for file in files]
+        results = []
+        for name in find_trials(self.path):
+            record = read_file(self.path, name, "result.json", cap=MAX_RECORD)
+            with suppress(ValidationError):  # grading tells of trials whose record cannot be read
+                results.append(TrialResult.model_validate_json(record.data or b""))
         stats = JobStats.from_trial_results(results, n_total_trials=len(results))
         finished = datetime.now(UTC)
         summary = JobResult(

@@ -1,5 +1,6 @@
 """A direct trial as Harbor records one: result.json and config.json by Harbor's own models."""
 
+import traceback
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,6 +23,10 @@ from harbor.models.verifier.result import VerifierResult
 
 from harness.systems import System
 from harness.taskset import Task
+from harness.trajectory import readable
+
+_MAX_MESSAGE = 4_000
+_MAX_TRACEBACK = 20_000
 
 
 @dataclass
@@ -47,6 +52,21 @@ class Attempt:
     phases: Mapping[str, Phase]
     rewards: Mapping[str, float] | None
     error: ExceptionInfo | None
+
+
+def describe_exception(error: BaseException) -> ExceptionInfo:
+    """An exception as Harbor records it: whatever an agent put into it, short and fit for UTF-8."""
+    try:
+        message = str(error)
+    except Exception:  # noqa: BLE001 - an agent's exception may refuse to be told
+        message = "(an exception without a message)"
+    told = "".join(traceback.format_exception(error, limit=-50))
+    return ExceptionInfo(
+        exception_type=type(error).__name__,
+        exception_message=readable(message[:_MAX_MESSAGE]),
+        exception_traceback=readable(told[-_MAX_TRACEBACK:]),
+        occurred_at=datetime.now(UTC),
+    )
 
 
 @cache

@@ -67,6 +67,8 @@ def run_sweep(sweep: Sweep, progress: Progress = silent) -> SweepSummary:
             for system in sweep.systems
             if not job.is_done(task_id, system.tag)
         ]
+        for task_id, system in missing:
+            job.require_room(task_id, system.tag)
         if missing:
             with progress(len(missing)) as advance:
                 for runner, run in _RUNNERS.items():

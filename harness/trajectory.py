@@ -15,6 +15,11 @@ from harbor.models.trajectories import (
 from harness.agents.recording import Call
 
 
+def readable(text: str) -> str:
+    """The text without the lone surrogates that no file in UTF-8 can hold."""
+    return text.encode("utf-8", errors="replace").decode("utf-8")
+
+
 def trajectory(
     *, session: str, tag: str, version: str, instruction: str, calls: Sequence[Call], report: str | None
 ) -> Trajectory:
@@ -34,13 +39,17 @@ def trajectory(
 def _step(number: int, call: Call) -> Step:
     name = f"call-{number - 1}"
     result = ObservationResult(
-        source_call_id=name, content=call.text, extra={"is_error": True} if call.is_error else None
+        source_call_id=name,
+        content=call.text and readable(call.text),
+        extra={"is_error": True} if call.is_error else None,
     )
     return Step(
         step_id=number,
         timestamp=call.at.isoformat(),
         source="agent",
         message="",
-        tool_calls=[ToolCall(tool_call_id=name, function_name=call.tool, arguments=dict(call.arguments))],
+        tool_calls=[
+            ToolCall(tool_call_id=name, function_name=readable(call.tool), arguments=dict(call.arguments))
+        ],
         observation=Observation(results=[result]),
     )

@@ -18,7 +18,7 @@ from harness.scoring.trail import read_trail
 
 Status = Literal["ok", "agent_error", "dead"]
 
-_MAX_RECORD = 16 * 1024 * 1024
+MAX_RECORD = 16 * 1024 * 1024
 _MAX_CAUSE = 300
 
 
@@ -137,7 +137,7 @@ def _system(result: Mapping[str, Any], config: Mapping[str, Any]) -> str | None:
 
 def _record(job: Path, *parts: str) -> Mapping[str, Any]:
     """A JSON object of the trial's folder; empty if it is missing or none."""
-    reading = read_file(job, *parts, cap=_MAX_RECORD)
+    reading = read_file(job, *parts, cap=MAX_RECORD)
     try:
         value = json.loads(reading.data or b"null")
     except (ValueError, RecursionError):

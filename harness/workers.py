@@ -17,8 +17,10 @@ from multiprocessing.process import BaseProcess
 from typing import Any
 
 from harness.direct import MAX_TRIES, Batch, DirectRunner, Setting, bury
-from harness.errors import JobError
+from harness.errors import HarnessError, RunError
+from mcp_mimic.errors import ChartServerError
 
+_RESUME = "mend the cause and run the same command again; whole trials are kept"
 _WORKERS = multiprocessing.get_context("forkserver")
 _WORKERS.set_forkserver_preload(["harness.direct"])  # imports are most of a worker's start
 Done = Callable[[str, str], None]
@@ -57,7 +59,7 @@ class Pool:
         self._crashes: Counter[tuple[str, str]] = Counter()
 
     def run(self, batches: Iterable[Batch], done: Done) -> None:
-        """Run every batch. An exception that a worker reports is raised here; workers never outlive the call."""
+        """Run every batch; RunError for what a worker could not do. Workers never outlive the call."""
         waiting = deque(batches)
         try:
             self._workers = [_Worker(self._setting) for _ in range(min(self._size, len(waiting)))]
@@ -91,7 +93,7 @@ class Pool:
             done(batch.task_id, word)
             worker.finish(word)
         elif what == "failed":
-            raise JobError(word, "mend the cause and run the same command again; whole trials are kept")
+            raise RunError(*word)
         else:
             worker.batch = None
 
@@ -135,8 +137,10 @@ def _work(setting: Setting, pipe: "Connection[Any, Any]") -> None:
         try:
             runner = runner or DirectRunner(setting)
             runner.run(batch, lambda what, tag: pipe.send((what, tag)))
+        except (HarnessError, ChartServerError) as error:
+            pipe.send(("failed", (error.message, error.remedy)))
         except Exception as error:  # noqa: BLE001 - the parent raises what it is told
-            pipe.send(("failed", f"{batch.task_id}: {type(error).__name__}: {error}"))
+            pipe.send(("failed", (f"{batch.task_id}: {type(error).__name__}: {error}", _RESUME)))
         else:
             pipe.send(("idle", ""))
 

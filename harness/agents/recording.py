@@ -1,6 +1,7 @@
 """A chart client that keeps the agent's own account of what it called and what it was told."""
 
 import asyncio
+import json
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -16,7 +17,10 @@ from mcp import ClientSession
 
 @dataclass(frozen=True)
 class Call:
-    """One tool call as the agent saw it. `text` is None if no answer came back."""
+    """One tool call as the agent saw it. `text` is None if no answer came back.
+
+    `arguments` are empty where no JSON could have carried them.
+    """
 
     at: datetime
     tool: str
@@ -63,8 +67,18 @@ class RecordingClient(Client[FastMCPTransport]):
                 result = await super().call_tool_mcp(name, arguments, *args, **kwargs)
             finally:
                 text = None if result is None else _text(result)
-                self.calls.append(Call(at, name, dict(arguments), text, result is None or result.is_error))
+                is_error = result is None or result.is_error
+                self.calls.append(Call(at, name, _carried(arguments), text, is_error))
             return result
+
+
+def _carried(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    try:
+        text = json.dumps(arguments, allow_nan=False, ensure_ascii=False)
+        carried: dict[str, Any] = json.loads(text.encode("utf-8"))
+    except (TypeError, ValueError, RecursionError):
+        return {}
+    return carried
 
 
 def _text(result: mcp_types.CallToolResult) -> str:

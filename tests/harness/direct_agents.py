@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -62,3 +63,63 @@ class WaitsForAFile:
         while not gate.exists():
             await asyncio.sleep(0.02)
         return Answer("## Answer: YES\n")
+
+
+class WritesWhatUtf8CannotHold:
+    async def answer(self, task: TaskView, client: Client[Any]) -> Answer:
+        return Answer("## Answer: YES\n\udc80")
+
+
+class AsksWhatUtf8CannotHold:
+    async def answer(self, task: TaskView, client: Client[Any]) -> Answer:
+        await client.call_tool_mcp("get_labs", {"items": ["\udc80"]})
+        return Answer("## Answer: YES\n")
+
+
+class AsksWhatJsonCannotHold:
+    async def answer(self, task: TaskView, client: Client[Any]) -> Answer:
+        await client.call_tool_mcp("get_labs", {"items": object()})
+        return Answer("## Answer: YES\n")
+
+
+class RaisesWhatUtf8CannotHold:
+    async def answer(self, task: TaskView, client: Client[Any]) -> Answer:
+        raise ValueError("\udc80" + "and on " * 10_000_000)
+
+
+class RaisesWhatCannotBeTold:
+    async def answer(self, task: TaskView, client: Client[Any]) -> Answer:
+        class UntoldError(Exception):
+            def __str__(self) -> str:
+                raise RuntimeError
+
+        raise UntoldError
+
+
+class ReturnsNothing:
+    async def answer(self, task: TaskView, client: Client[Any]) -> Answer | None:
+        return None
+
+
+class ReturnsANumber:
+    async def answer(self, task: TaskView, client: Client[Any]) -> Answer:
+        return Answer(5)  # type: ignore[arg-type]
+
+
+class Exits:
+    async def answer(self, task: TaskView, client: Client[Any]) -> Answer:
+        sys.exit(3)
+
+
+class CancelsItself:
+    async def answer(self, task: TaskView, client: Client[Any]) -> Answer:
+        task_of_mine = asyncio.current_task()
+        assert task_of_mine is not None
+        task_of_mine.cancel()
+        await asyncio.sleep(1)
+        return Answer("## Answer: YES\n")
+
+
+class WritesTooMuch:
+    async def answer(self, task: TaskView, client: Client[Any]) -> Answer:
+        return Answer("## Answer: YES\n" + "and on " * 100_000)

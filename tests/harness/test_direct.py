@@ -12,6 +12,7 @@ from harbor.models.trial.result import TrialResult
 from harness.direct import Batch, DirectRunner, Setting
 from harness.errors import TaskError
 from harness.systems import System, load_systems
+from harness.trial import read_trial
 from mcp_mimic.contract import read_audit
 from tests.harness.tiny import TinyWorld
 
@@ -98,6 +99,55 @@ def test_an_agent_that_raises_is_an_agent_error_and_is_scored(tiny: TinyWorld, t
     assert result.verifier_result.rewards["verdict"] == 0.0
     assert _score(trial)["outcome"] == "no_answer"
     assert result.agent_result.metadata["attempts"] == 1
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "AsksWhatJsonCannotHold",
+        "RaisesWhatUtf8CannotHold",
+        "RaisesWhatCannotBeTold",
+        "ReturnsNothing",
+        "ReturnsANumber",
+        "Exits",
+        "CancelsItself",
+    ],
+)
+def test_however_an_agent_breaks_it_is_wrong_and_not_dead_and_gets_no_second_try(
+    tiny: TinyWorld, tmp_path: Path, name: str
+) -> None:
+    trial = _trial(tiny, tmp_path, _system(name))
+    result = _result(trial)
+    assert result.exception_info is not None
+    assert result.agent_result.metadata["attempts"] == 1
+    read = read_trial(tmp_path, trial.name)
+    assert (read.status, read.task) == ("agent_error", YES_TASK)
+    assert _score(trial)["outcome"] == "no_answer"
+
+
+@pytest.mark.parametrize(
+    ("name", "outcome"),
+    [
+        ("WritesWhatUtf8CannotHold", "bad_report"),
+        ("WritesTooMuch", "bad_report"),
+        ("AsksWhatUtf8CannotHold", "right"),
+    ],
+)
+def test_what_no_file_can_hold_is_the_agents_mistake_and_scored(
+    tiny: TinyWorld, tmp_path: Path, name: str, outcome: str
+) -> None:
+    trial = _trial(tiny, tmp_path, _system(name))
+    assert read_trial(tmp_path, trial.name).status == "ok"
+    assert _score(trial)["outcome"] == outcome
+    assert sum(path.stat().st_size for path in trial.rglob("*") if path.is_file()) < 300_000
+    Trajectory.model_validate_json((trial / "agent" / "trajectory.json").read_bytes())
+
+
+def test_a_trial_that_is_whole_is_not_run_a_second_time(tiny: TinyWorld, tmp_path: Path) -> None:
+    trial = _trial(tiny, tmp_path, _system("Submits"))
+    before = (trial / "result.json").read_bytes()
+    assert _trial(tiny, tmp_path, _system("Submits")) == trial
+    assert (trial / "result.json").read_bytes() == before
 
 
 def test_an_agent_that_takes_too_long_is_stopped_and_scored(tiny: TinyWorld, tmp_path: Path) -> None:

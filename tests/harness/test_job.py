@@ -1,6 +1,7 @@
 """A job is resumed only on what it was begun with, and by one process at a time."""
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,36 @@ def test_the_configuration_is_one_that_harbor_reads(tmp_path: Path, job: Job) ->
     config = JobConfig.model_validate_json((job.path / "config.json").read_bytes())
     assert config.job_name == "first"
     assert [agent.name for agent in config.agents] == ["always-yes"]
+
+
+def _finished(folder: Path, result: str = "{}") -> None:
+    folder.mkdir(parents=True)
+    (folder / "result.json").write_text(result)
+
+
+def test_of_two_whole_trials_the_first_one_stands(job: Job) -> None:
+    _finished(job.partial("a", "yes"), '"first"')
+    job.keep("a", "yes")
+    _finished(job.partial("a", "yes"), '"second"')
+    job.keep("a", "yes")
+    assert (job.trial("a", "yes") / "result.json").read_text() == '"first"'
+    assert [path.name for path in job.path.iterdir()] == ["a__yes"]
+
+
+def test_a_trials_place_that_is_taken_is_told_before_the_trial_is_run(job: Job) -> None:
+    job.trial("a", "yes").mkdir(parents=True)
+    with pytest.raises(JobError, match=r"no whole trial: it has no result\.json"):
+        job.require_room("a", "yes")
+    _finished(job.trial("b", "yes"))
+    job.require_room("b", "yes")
+    job.require_room("c", "yes")
+
+
+def test_a_trial_whose_record_is_garbled_does_not_keep_the_job_from_its_summary(job: Job) -> None:
+    _finished(job.trial("a", "yes"), "{")
+    (job.path / "b__yes").symlink_to(job.trial("a", "yes"))
+    job.summarise(datetime.now(UTC))
+    assert json.loads((job.path / "result.json").read_text())["n_total_trials"] == 0
 
 
 @pytest.mark.parametrize(

@@ -14,9 +14,11 @@ import pytest
 from harbor.models.job.result import JobResult
 from harbor.models.trial.result import TrialResult
 
-from harness.errors import JobError, TaskError, UnknownSystemError
+from harness.direct import Batch, Setting
+from harness.errors import JobError, RunError, TaskError, UnknownSystemError
 from harness.sweep import Sweep, run_sweep
 from harness.systems import System, load_systems
+from harness.workers import Pool
 from tests.harness.tiny import GOLDS, TinyWorld
 
 ROOT = Path(__file__).parents[2]
@@ -82,6 +84,15 @@ def test_a_worker_that_is_killed_takes_one_trial_with_it(tiny: TinyWorld, tmp_pa
     assert dead.verifier_result is None
     assert "SIGKILL" in dead.exception_info.exception_message
     assert dead.agent_result.metadata["attempts"] == 3
+
+
+def test_what_a_worker_could_not_do_is_a_failed_run_and_no_mistake_in_the_asking(
+    tiny: TinyWorld, tmp_path: Path
+) -> None:
+    gone = Setting(tmp_path / "gone", tiny.store, tmp_path / "job")
+    with pytest.raises(RunError, match="is not a tasks folder") as caught:
+        Pool(gone, 1).run([Batch(min(GOLDS), (YES,))], lambda _task, _tag: None)
+    assert "harness build" in caught.value.remedy
 
 
 @pytest.mark.slow
