@@ -19,6 +19,10 @@ from mcp_mimic.contract import VERDICTS
 from mcp_mimic.store.store import Store
 
 SPLITS = ("full", "dev")
+_MOST_DIGITS = 18
+_YEARS = range(1800, 2300)
+"""Years of the record, shifted ones and those of birth included."""
+
 _REQUIRED = ("scenario", "subject_id", "index_time", "as_of", "gold")
 
 
@@ -147,7 +151,7 @@ class _Cells:
         text = self._cells[name]
         if not text:
             return None
-        if not text.isdecimal():
+        if not text.isdecimal() or len(text) > _MOST_DIGITS:
             raise self.fail(f"{name} is {text!r}", f"{name} must be a whole number, or empty")
         return int(text)
 
@@ -156,7 +160,7 @@ class _Cells:
             moment = datetime.fromisoformat(self._cells[name])
         except ValueError:
             moment = None
-        if moment is None or moment.tzinfo is not None:
+        if moment is None or moment.tzinfo is not None or moment.year not in _YEARS:
             raise self.fail(
                 f"{name} is {self._cells[name]!r}",
                 f"{name} must be a local time of the record such as 2180-07-23T14:00:00",
@@ -169,13 +173,22 @@ class _Cells:
             raise self.fail(f"{name} is {text!r}", f"{name} must be one of {', '.join(choices)}")
         return text
 
+    def flag(self, name: str) -> bool:
+        """True or false in any case: spreadsheets write them in capitals."""
+        text = self.text(name, "false")
+        if text.lower() not in ("false", "true"):
+            raise self.fail(f"{name} is {text!r}", f"{name} must be one of false, true")
+        return text.lower() == "true"
+
     def params(self) -> dict[str, Any]:
         try:
             params = json.loads(self.text("params", "{}"))
-        except ValueError:
+            json.dumps(params, allow_nan=False, ensure_ascii=False).encode("utf-8")
+        except (ValueError, RecursionError):
             params = None
         if not isinstance(params, dict):
-            raise self.fail(f"params is {self._cells['params']!r}", "params must be a JSON object, or empty")
+            shown = self._cells["params"][:100]
+            raise self.fail(f"params is {shown!r}", "params must be a JSON object, or empty")
         return params
 
 
@@ -206,8 +219,8 @@ def _row(cells: _Cells, scenarios: Mapping[str, Scenario]) -> CohortRow:
         params=merge_params(scenario, cells.params()),
         gold=next(verdict for verdict in scenario.mix if verdict == gold),
         rule=cells.text("rule"),
-        fragile=cells.choice("fragile", ("false", "true"), "false") == "true",
-        definition_fragile=cells.choice("definition_fragile", ("false", "true"), "false") == "true",
+        fragile=cells.flag("fragile"),
+        definition_fragile=cells.flag("definition_fragile"),
         split=cells.choice("split", SPLITS, "full"),
     )
 

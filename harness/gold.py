@@ -13,6 +13,7 @@ from harness.adjudication import Requirement, Window, adjudicate, gather_evidenc
 from harness.cohort_file import CohortRow
 from harness.errors import TaskError
 from harness.scenario import Scenario
+from harness.scoring.gold import read_gold
 from mcp_mimic.chart.served import SERVED_TABLES
 from mcp_mimic.chart.tasks import STORE_ALIAS, open_tasks
 from mcp_mimic.store.store import Store
@@ -58,11 +59,14 @@ def gather_gold(store: Store, scenario: Scenario, cases: Sequence[Case]) -> dict
         requirements = gather_evidence(connection, scenario)
         resolver = _Resolver(connection, store.manifest.modules)
         known = _known(connection)
-        return {
+        golds = {
             case.task_id: _gold(scenario, case, verdicts[case.task_id], known.get(case.task_id, {}))
             | {"requirements": [resolver.resolve(case, need) for need in _sound(case, requirements)]}
             for case in cases
         }
+    for case in cases:
+        _require_rows_there(case, golds[case.task_id])
+    return golds
 
 
 def _gold(scenario: Scenario, case: Case, verdict: tuple[str, str], known: Mapping[str, Any]) -> Gold:
@@ -83,6 +87,15 @@ def _gold(scenario: Scenario, case: Case, verdict: tuple[str, str], known: Mappi
         "label": "clinician-signed" if scenario.clinician_reviewed else "rule-derived",
         "known": known,
     }
+
+
+def _require_rows_there(case: Case, gold: Gold) -> None:
+    """TaskError if a requirement rests on a row that the chart of its case has not."""
+    known = read_gold(gold).known
+    for need in gold["requirements"]:
+        for eid in sorted({eid for alternative in need["alternatives"] for eid in alternative}):
+            if eid not in known:
+                raise _contradiction(case, f"{need['id']} asks for {eid}, and the chart has no such row")
 
 
 def _sound(case: Case, gathered: Mapping[str, list[Requirement]]) -> list[Requirement]:

@@ -1,5 +1,6 @@
 """Cohorts: eligibility, labels, sampling, the file."""
 
+import csv
 import hashlib
 from collections import Counter
 from dataclasses import replace
@@ -203,12 +204,29 @@ def test_another_labs_columns_are_mapped_and_the_optional_ones_may_be_missing(
     assert row.params == '{"threshold":5.0}'
 
 
+def test_a_file_that_went_through_a_spreadsheet_is_read_the_same(
+    cohort: Cohort, store: Store, scenario: Scenario, tmp_path: Path
+) -> None:
+    file = tmp_path / "cohort.csv"
+    write_cohort(cohort, file)
+    text = file.read_text().replace("false", "FALSE").replace("true", "TRUE").replace("\n", "\r\n")
+    file.write_text(text, encoding="utf-8-sig", newline="")
+    assert tuple(read_cohort(file, store, [scenario])) == cohort.rows
+
+
 # fmt: off
 BAD_CELLS = {
     "an unknown scenario": ("scenario", "99-nothing", "unknown scenario '99-nothing'"),
     "a subject that is not in the store": ("subject_id", "999", "subject_id 999 is not in the store"),
     "no subject": ("subject_id", "", "no subject_id"),
     "a subject that is no number": ("subject_id", "10x", "subject_id is '10x'"),
+    "a subject beyond any number of the record": ("subject_id", "9" * 20, "subject_id is '999"),
+    "a spreadsheet's date": ("index_time", "7/23/2180 14:00", "index_time is '7/23/2180 14:00'"),
+    "a time before the record": ("index_time", "0001-01-01T00:00:00", "index_time is '0001-"),
+    "a time after the record": ("as_of", "9999-12-31T23:59:59", "as_of is '9999-"),
+    "params that are no JSON number": ("params", '{"threshold": NaN}', "params is "),
+    "params without an end": ("params", "[" * 100_000, "params is '[["),
+    "params that UTF-8 cannot hold": ("params", '{"a": "\\ud800"}', "params is "),
     "an admission of another subject": ("hadm_id", "2011", "hadm_id 2011 is not in the store"),
     "a stay that does not exist": ("stay_id", "5", "stay_id 5 is not in the store"),
     "an unknown verdict": ("gold", "perhaps", "gold is 'perhaps'"),
@@ -230,13 +248,17 @@ def test_a_bad_cell_is_one_line_with_its_row_and_a_remedy(
     file = tmp_path / "cohort.csv"
     write_rows([replace(row, subject_id=201, hadm_id=None, sealed_hadm_id=None), row], file)
     lines = file.read_text().splitlines()
-    cells = dict(zip(COLUMNS, lines[2].split(","), strict=True)) | {column: cell}
-    file.write_text("\n".join([*lines[:2], ",".join(cells.values())]) + "\n")
+    (found,) = csv.reader(lines[2:])
+    cells = dict(zip(COLUMNS, found, strict=True)) | {column: cell}
+    with file.open("w", encoding="utf-8", newline="") as out:
+        out.write("\n".join(lines[:2]) + "\n")
+        csv.writer(out).writerow(cells.values())
     with pytest.raises(CohortError) as caught:
         read_cohort(file, store, [scenario])
     assert caught.value.message.startswith(f"{file}, line 3: ")
     assert said in caught.value.message
     assert "\n" not in caught.value.message
+    assert len(caught.value.message) < 500
     assert caught.value.remedy
 
 

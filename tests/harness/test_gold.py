@@ -247,3 +247,12 @@ def test_no_cases_make_no_golds(world: World) -> None:
 def test_times_are_written_as_the_scorer_reads_them(world: World) -> None:
     entry = requirement(world, "lactate no", "no_repeat")["search"][0]
     assert datetime.fromisoformat(entry["from"]).tzinfo is None
+
+
+def test_a_requirement_on_a_row_that_the_chart_has_not_is_refused(world: World) -> None:
+    sql = (
+        "select task_id, r.id as requirement, null as alternative, 'lab:999999' as eid, 'sufficient' as role"
+    )
+    needs = "(values ('index_potassium'), ('no_treatment')) as r(id)"
+    with pytest.raises(TaskError, match="asks for lab:999999, and the chart has no such row"):
+        regather(world, "potassium no", evidence_sql=f"{sql} from task, {needs}")
