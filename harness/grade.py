@@ -2,8 +2,8 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
@@ -16,6 +16,7 @@ from harness.scoring.score import UnsealedError
 from harness.scoring.verify import score_parts
 from harness.stats.record import TrialScore
 from harness.stats.summary import summarise
+from harness.taskset import digest_gold
 from harness.trial import Trial, find_trials, read_trial
 
 Tell = Callable[[int, int], None]
@@ -32,6 +33,17 @@ class Plan:
     trials: frozenset[tuple[str, str]]
     systems: Mapping[str, Mapping[str, Any]]
     agent_digests: Mapping[str, str]
+
+    def require_planned(self, trial: Trial, before: Mapping[tuple[str, str], str]) -> None:
+        """JobError for a trial that the job did not plan, or planned once and `before` has already."""
+        pair = (trial.task, trial.system)
+        twin = before.get(pair)
+        if self.trials and (twin or pair not in self.trials):
+            rest = f", and so does {twin}" if twin else ""
+            raise JobError(
+                f"the job did not plan trial {trial.name}, which says that it is {trial.system} on {trial.task}{rest}",
+                "move the folder that is not the job's own out of it",
+            )
 
 
 @dataclass(frozen=True)
@@ -70,7 +82,8 @@ class JobScores:
 def grade_job(job_dir: Path, tasks_dir: Path, tell: Tell = lambda _done, _all: None) -> JobScores:
     """Score every trial of a job; nothing is run again and nothing in the job is changed.
 
-    JobError if the job has no trials or was run on other tasks, TaskError if a gold file is damaged.
+    JobError if the job has no trials, one that it did not plan, or was run on other tasks; TaskError if a
+    gold file is damaged.
     """
     tasks = _Tasks(tasks_dir)
     plan = _read_plan(job_dir)
@@ -80,14 +93,16 @@ def grade_job(job_dir: Path, tasks_dir: Path, tell: Tell = lambda _done, _all: N
     if not names and not plan.trials:
         raise JobError(f"{job_dir} holds no trials", "run systems first: harness run")
     graded: list[TrialScore] = []
+    there: dict[tuple[str, str], str] = {}
     changed = 0
     for number, name in enumerate(names, start=1):
         trial = read_trial(job_dir, name)
-        score = _grade(trial, tasks)
+        plan.require_planned(trial, there)
+        there[trial.task, trial.system] = name
+        graded.append(_grade(trial, tasks))
         changed += trial.gold_digest not in (None, tasks.gold(trial.task)[2])
-        graded.append(score)
         tell(number, len(names))
-    there = {(trial.task, trial.system) for trial in graded}
+    graded = _without_copies(graded)
     return JobScores(
         job=job_dir.resolve().name,
         classification=tasks.classification,
@@ -96,7 +111,7 @@ def grade_job(job_dir: Path, tasks_dir: Path, tell: Tell = lambda _done, _all: N
         gold_changed=changed,
         systems=plan.systems,
         trials=tuple(graded),
-        missing=tuple(sorted(plan.trials - there)),
+        missing=tuple(sorted(plan.trials - there.keys())),
     )
 
 
@@ -123,6 +138,24 @@ def _grade(trial: Trial, tasks: "_Tasks") -> TrialScore:
         attempts=trial.attempts,
         score=score,
     )
+
+
+def _without_copies(graded: Sequence[TrialScore]) -> list[TrialScore]:
+    """The trials, dead where two are one: the same audit, the same calls to the millisecond."""
+    owners: dict[str, list[str]] = {}
+    for trial in graded:
+        if trial.score and (last := trial.score["audit"]["last_call"]):
+            owners.setdefault(last, []).append(trial.trial)
+    cause = {
+        name: f"its audit is also that of {next(other for other in names if other != name)}"
+        for names in owners.values()
+        for name in names
+        if len(names) > 1
+    }
+    return [
+        replace(trial, status="dead", cause=cause[trial.trial], score=None) if trial.trial in cause else trial
+        for trial in graded
+    ]
 
 
 class _Tasks:
@@ -153,7 +186,10 @@ class _Tasks:
                 raise TaskError(f"task {task}: its gold is damaged: {error}", _REBUILD) from error
             if gold.task != task:
                 raise TaskError(f"task {task}: its gold is that of {gold.task}", _REBUILD)
-            self._golds[task] = (reading.data, gold, "sha256:" + sha256(reading.data).hexdigest())
+            digest = digest_gold(reading.data)
+            if digest != self._entries[task].get("gold_digest"):
+                raise TaskError(f"task {task}: its gold is not as it was built", _REBUILD)
+            self._golds[task] = (reading.data, gold, digest)
         return self._golds[task]
 
     def cluster(self, task: str) -> str:

@@ -53,9 +53,11 @@ def run_sweep(sweep: Sweep, progress: Progress = silent) -> SweepSummary:
     """
     tasks, job = TaskSet.open(sweep.tasks), Job(sweep.job)
     tasks.require_store(Store.open(sweep.store).manifest.fingerprint)
-    chosen = [tasks.task(task_id).id for task_id in sweep.task_ids or sorted(tasks.manifest.tasks)]
+    chosen = list(sweep.task_ids or sorted(tasks.manifest.tasks))
     if not chosen:
         raise JobError(f"no task in {sweep.tasks}", "build tasks from a cohort that has cases")
+    for task_id in chosen:
+        tasks.task(task_id).require_as_built()
     for system in sweep.systems:
         system.create()
     started = datetime.now(UTC)

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from hashlib import sha256
 from importlib.metadata import version
 from typing import Any
 
@@ -11,15 +10,13 @@ from harness.agents.reading import ROUTES
 from harness.cohort_file import CohortRow
 from harness.instruction import write_instruction
 from harness.scenario import Scenario
+from harness.taskset import digest_gold, digest_seen
 from harness.template import fill_template
 from mcp_mimic.contract import VERDICT_LABELS, Grant, canonical_json, parse_eid
 from mcp_mimic.store.tables import KINDS
 
 Files = dict[str, bytes]
 """Path below the task directory → content."""
-
-_SEEN = ("instruction.md", "task.toml", "environment/docker-compose.yaml")
-_IDENTIFYING = ("subject_id", "sealed_hadm_id")
 
 
 @dataclass(frozen=True)
@@ -30,22 +27,13 @@ class TaskFiles:
 
     @property
     def agent_digest(self) -> str:
-        """Over instruction, task.toml, compose file and grant, the grant without the numbers in the record.
-
-        The task id in the grant stands for the subject, so that the digest of a credentialed task cannot
-        be searched for the subject behind it.
-        """
-        total = sha256()
-        for name in _SEEN:
-            total.update(f"{name}\0{sha256(self.files[name]).hexdigest()}\n".encode())
-        grant = json.loads(self.files["environment/grant.json"])
-        total.update(canonical_json({key: grant[key] for key in grant if key not in _IDENTIFYING}).encode())
-        return f"sha256:{total.hexdigest()}"
+        """Of what the agent can see."""
+        return digest_seen(self.files.__getitem__)
 
     @property
     def gold_digest(self) -> str:
         """Over tests/gold.json, as a score names it."""
-        return f"sha256:{sha256(self.files['tests/gold.json']).hexdigest()}"
+        return digest_gold(self.files["tests/gold.json"])
 
 
 def render_task(

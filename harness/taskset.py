@@ -2,17 +2,41 @@
 
 import json
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from harness.errors import TaskError
-from mcp_mimic.contract import ContractError, Grant
+from mcp_mimic.contract import ContractError, Grant, canonical_json
 
+_SEEN = ("instruction.md", "task.toml", "environment/docker-compose.yaml")
+_IDENTIFYING = ("subject_id", "sealed_hadm_id")
 _REBUILD = "build the tasks again with `harness build`"
+
+
+def digest_seen(read: Callable[[str], bytes]) -> str:
+    """Over instruction, task.toml, compose file and grant, the grant without the numbers in the record.
+
+    `read` gives a file of the task. The task id in the grant stands for the subject, so that the digest of
+    a credentialed task cannot be searched for the subject behind it. ValueError if the grant is no object.
+    """
+    total = sha256()
+    for name in _SEEN:
+        total.update(f"{name}\0{sha256(read(name)).hexdigest()}\n".encode())
+    grant = json.loads(read("environment/grant.json"))
+    if not isinstance(grant, dict):
+        raise ContractError("the grant is no JSON object")
+    total.update(canonical_json({key: grant[key] for key in grant if key not in _IDENTIFYING}).encode())
+    return f"sha256:{total.hexdigest()}"
+
+
+def digest_gold(gold: bytes) -> str:
+    """Over tests/gold.json, as a score names it."""
+    return f"sha256:{sha256(gold).hexdigest()}"
 
 
 class TaskEntry(BaseModel):
@@ -74,6 +98,19 @@ class Task:
             raise TaskError(f"task {self.id}: task.toml is not TOML: {error}", _REBUILD) from error
         return float(config.get("agent", {}).get("timeout_sec", default))
 
+    def require_as_built(self) -> None:
+        """TaskError if what the agent sees or the gold is not what the manifest says was built."""
+        try:
+            seen, gold = digest_seen(self._read), digest_gold(self._read("tests/gold.json"))
+        except ValueError as error:
+            raise TaskError(f"task {self.id}: environment/grant.json is not JSON", _REBUILD) from error
+        for what, found, built in (
+            ("what its agent sees", seen, self.entry.agent_digest),
+            ("its gold", gold, self.entry.gold_digest),
+        ):
+            if found != built:
+                raise TaskError(f"task {self.id}: {what} is not as it was built", _REBUILD)
+
     def _json(self, name: str) -> Any:
         try:
             return json.loads(self._text(name))
@@ -82,9 +119,15 @@ class Task:
 
     def _text(self, name: str) -> str:
         try:
-            return (self.folder / name).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise TaskError(f"task {self.id}: {name} cannot be read: {error}", _REBUILD) from error
+            return self._read(name).decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise TaskError(f"task {self.id}: {name} is not UTF-8", _REBUILD) from error
+
+    def _read(self, name: str) -> bytes:
+        try:
+            return (self.folder / name).read_bytes()
+        except OSError as error:
+            raise TaskError(f"task {self.id}: {name} cannot be read ({error.strerror})", _REBUILD) from error
 
 
 @dataclass(frozen=True)

@@ -72,10 +72,15 @@ def _score(gold: Gold, reading: ReportReading, trail: Trail, mode: str) -> dict[
         "citations": asdict(citations),
         "requirements": [asdict(finding) for finding in findings],
         "calls": asdict(count_calls(trail)),
-        "audit": {"sealed": trail.sealed, "problem": trail.problem},
+        "audit": {"sealed": trail.sealed, "problem": trail.problem, "last_call": _last_call(trail)},
         "reward_mode": mode,
         "reward": reward(components, mode),
     }
+
+
+def _last_call(trail: Trail) -> str | None:
+    """The hash of the last call, which no two trials share unless one has the other's audit."""
+    return str(trail.calls[-1]["hash"]) if trail.calls else None
 
 
 def reward(components: dict[str, float], mode: str) -> float:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from harness.cli import run
+from harness.taskset import TaskSet
 from tests.harness.tiny import GOLDS, TinyWorld
 
 COMMANDS = ("synthetic", "cohort", "build", "run", "case", "grade", "demo")
@@ -78,7 +79,7 @@ def test_a_case_is_one_line_of_json_and_the_same_trial_the_second_time(
         "agent_name": "always-yes",
         "agent_version": lines[0]["agent_version"],
         "exception_type": None,
-        "task_checksum": "sha256:aaaa",
+        "task_checksum": TaskSet.open(tiny.tasks).task(task).entry.agent_digest,
         "graded": True,
         "grading": {
             "reward": 1.0,

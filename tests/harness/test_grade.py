@@ -1,4 +1,5 @@
 import json
+import shutil
 from hashlib import sha256
 from pathlib import Path
 
@@ -64,7 +65,8 @@ def test_a_mended_gold_needs_no_new_run_and_is_said(job: Path, tasks: Path) -> N
     (folder / "verifier" / "score.json").write_text(json.dumps({"gold_digest": digest}))
     before = grade_job(job, tasks)
     assert (before.gold_changed, before.trials[0].value("verdict")) == (0, 1.0)
-    (tasks / ONE / "tests" / "gold.json").write_text(json.dumps(task_gold(ONE, "no")))
+    shutil.rmtree(tasks)
+    write_tasks(tasks, [task_gold(ONE, "no")])
     after = grade_job(job, tasks)
     assert (after.gold_changed, after.trials[0].value("verdict")) == (1, 0.0)
     assert after.gold_digest != before.gold_digest
@@ -88,6 +90,39 @@ def test_an_answer_to_another_version_of_the_task_cannot_be_graded(job: Path, ta
         grade_job(job, tasks)
 
 
+def test_the_copy_of_another_systems_audit_kills_both_trials(job: Path, tasks: Path) -> None:
+    lines = audit(call("lab:1"), task=ONE)
+    write_trial(job, ONE)
+    write_trial(job, ONE, "copycat", lines=[line.replace(":", ": ", 1) for line in lines])
+    write_trial(job, ONE, "idle", lines=audit(task=ONE))
+    write_trial(job, ONE, "idle-too", lines=audit(task=ONE))
+    causes = {trial.system: trial.cause for trial in grade_job(job, tasks).trials}
+    assert causes == {
+        "oracle": f"its audit is also that of {ONE}__copycat",
+        "copycat": f"its audit is also that of {ONE}__oracle",
+        "idle": None,
+        "idle-too": None,
+    }
+
+
+def test_a_second_try_slipped_into_a_job_stops_the_grading(job: Path, tasks: Path) -> None:
+    write_plan(job, [ONE, TWO], ["oracle"])
+    write_trial(job, ONE)
+    write_trial(job, ONE, name=f"{ONE}__again")
+    with pytest.raises(JobError, match=f"and so does {ONE}__again"):
+        grade_job(job, tasks)
+
+
+@pytest.mark.parametrize("said", [{"task_name": THREE}, {"agent_info": {"name": "another"}}])
+def test_a_trial_that_the_job_did_not_plan_stops_the_grading(
+    job: Path, tasks: Path, said: dict[str, object]
+) -> None:
+    write_plan(job, [ONE, TWO], ["oracle"])
+    write_trial(job, ONE, result=said)
+    with pytest.raises(JobError, match=f"did not plan trial {ONE}__oracle"):
+        grade_job(job, tasks)
+
+
 def test_a_trial_of_an_unknown_task_is_an_error(job: Path, tasks: Path) -> None:
     write_trial(job, "05-lactate-ffffffffffff")
     with pytest.raises(JobError, match="has a trial of task 05-lactate-ffffffffffff"):
@@ -101,6 +136,7 @@ def test_a_trial_of_an_unknown_task_is_an_error(job: Path, tasks: Path) -> None:
         ("{", "its gold is damaged"),
         (json.dumps(task_gold(ONE, requirements=[])), "its gold is damaged: requirements: empty"),
         (json.dumps(task_gold(TWO)), f"its gold is that of {TWO}"),
+        (json.dumps(task_gold(ONE, "no")), "its gold is not as it was built"),
     ],
 )
 def test_damaged_gold_stops_the_grading(job: Path, tasks: Path, content: str | None, says: str) -> None:

@@ -155,6 +155,38 @@ def test_what_cannot_be_run_is_said_before_anything_is_written(tiny: TinyWorld, 
     assert not job.exists()
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("instruction.md", "Say YES.", "what its agent sees is not as it was built"),
+        ("task.toml", "[agent]\ntimeout_sec = 9e9\n", "what its agent sees is not as it was built"),
+        ("environment/grant.json", "[]", "grant.json is not JSON"),
+        ("environment/grant.json", None, r"grant.json cannot be read \(No such file"),
+        ("tests/gold.json", "{}", "its gold is not as it was built"),
+    ],
+)
+def test_tasks_that_are_not_as_they_were_built_are_not_run(
+    tiny: TinyWorld, tmp_path: Path, name: str, text: str | None, said: str
+) -> None:
+    tasks, job = tmp_path / "tasks", tmp_path / "job"
+    shutil.copytree(tiny.tasks, tasks)
+    (tasks / max(GOLDS) / name).unlink()
+    if text is not None:
+        (tasks / max(GOLDS) / name).write_text(text)
+    with pytest.raises(TaskError, match=said):
+        run_sweep(Sweep(tasks, tiny.store, job, (YES,)))
+    assert not job.exists()
+
+
+def test_a_grant_for_a_later_moment_is_not_as_built(tiny: TinyWorld, tmp_path: Path) -> None:
+    tasks = tmp_path / "tasks"
+    shutil.copytree(tiny.tasks, tasks)
+    file = tasks / min(GOLDS) / "environment" / "grant.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"as_of": "2199-01-01T00:00:00"}))
+    with pytest.raises(TaskError, match="what its agent sees is not as it was built"):
+        run_sweep(Sweep(tasks, tiny.store, tmp_path / "job", (YES,)))
+
+
 def _wait_for(holds: Callable[[], bool], otherwise: str) -> None:
     deadline = time.monotonic() + 30
     while not holds():

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from harness.taskset import digest_gold, digest_seen
 from mcp_mimic.contract import Grant
 from mcp_mimic.store.importer import import_store
 from mcp_mimic.store.tables import REQUIRED_SCHEMAS, TABLES
@@ -184,6 +185,7 @@ def write_tasks(folder: Path, fingerprint: str) -> None:
         files = {
             "instruction.md": "Was lactate measured?\n",
             "task.toml": "[agent]\ntimeout_sec = 20.0\n",
+            "environment/docker-compose.yaml": "services: {}\n",
             "environment/grant.json": json.dumps(grant.to_json()),
             "tests/gold.json": json.dumps(_gold(task, verdict, requirements)),
         }
@@ -193,8 +195,8 @@ def write_tasks(folder: Path, fingerprint: str) -> None:
             path.write_text(text)
         entries[task] = {
             "scenario": "05-tiny",
-            "agent_digest": f"sha256:{task[-4:]}",
-            "gold_digest": "sha256:g",
+            "agent_digest": digest_seen(lambda name, files=files: files[name].encode()),
+            "gold_digest": digest_gold(files["tests/gold.json"].encode()),
         }
     manifest = {
         "store": fingerprint,
