@@ -59,6 +59,10 @@ class ContractError(ValueError):
     """A grant, an audit or a gold file breaks the contract; the text says where."""
 
 
+_MAX_NUMBER = 2**63 - 1
+_MAX_LIMIT = 2**31 - 1
+
+
 @dataclass(frozen=True)
 class Limits:
     """What one session may use. `chars` bounds one answer, `total_chars` all of them; `seconds` one call."""
@@ -107,8 +111,10 @@ class Grant:
             raise ContractError("grant: limits must be an object")
         _require_keys(limits, {f.name for f in fields(Limits)}, required=set(), where="limits.")
         for name, value in limits.items():
-            if not _is_int(value) or value <= 0:
-                raise ContractError(f"grant: limits.{name} must be a positive whole number")
+            if not _is_int(value) or not 0 < value <= _MAX_LIMIT:
+                raise ContractError(
+                    f"grant: limits.{name} must be a positive whole number of at most {_MAX_LIMIT}"
+                )
         return cls(
             grant=_string(data, "grant"),
             task=_string(data, "task"),
@@ -138,8 +144,8 @@ def _is_int(value: object) -> bool:
 
 
 def _integer(data: Mapping[str, Any], name: str) -> int:
-    if not _is_int(data[name]):
-        raise ContractError(f"grant: {name} must be a whole number")
+    if not _is_int(data[name]) or abs(data[name]) > _MAX_NUMBER:
+        raise ContractError(f"grant: {name} must be a whole number of at most {_MAX_NUMBER}")
     return int(data[name])
 
 

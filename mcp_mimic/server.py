@@ -14,9 +14,9 @@ from pydantic import ValidationError as PydanticValidationError
 
 from mcp_mimic.chart.slice import Slice
 from mcp_mimic.contract import Grant
-from mcp_mimic.errors import SettingsError
+from mcp_mimic.errors import GrantError, SettingsError
 from mcp_mimic.governance.audit import AuditLog
-from mcp_mimic.governance.decision import grants_tool
+from mcp_mimic.governance.decision import EXPLICIT_TOOLS, grants_tool
 from mcp_mimic.tools.catalogue import all_tools
 from mcp_mimic.tools.session import Call, Session, current
 
@@ -80,8 +80,15 @@ def create_server(chart: Slice, grant: Grant, *, audit_dir: Path | None) -> Char
     """A server for one grant over one slice; several servers may share a slice.
 
     `audit_dir` receives `audit.jsonl` and, from submit_determination, `report.md`; without it nothing is
-    kept. SettingsError if the folder cannot be written or holds another or a sealed audit.
+    kept. SettingsError if the folder cannot be written or holds another or a sealed audit; GrantError if
+    the grant names a tool that there is not.
     """
+    if unknown := set(grant.tools) - {"*", *EXPLICIT_TOOLS, *all_tools()}:
+        raise GrantError(
+            f"grant {grant.grant} names the unknown tool {min(unknown)[:40]!r}",
+            f"name some of: {', '.join(all_tools())}",
+            code="unknown_tool",
+        )
     if audit_dir is not None and not audit_dir.is_dir():
         raise SettingsError(
             f"the audit folder {audit_dir} does not exist", "create it, or name another with --audit"

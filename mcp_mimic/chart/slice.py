@@ -78,7 +78,7 @@ def open_slice(
     """Copy what could be known of `subject_id` at `as_of` (local time of the record) and lock it.
 
     The tables have their official names, without subject_id, with eid and available_at.
-    GrantError: `unknown_subject`, `as_of_before_birth`, `memory`.
+    GrantError: `unknown_subject`, `unknown_admission`, `as_of_before_birth`, `memory`.
     """
     # Rows never touch a disk, not even while they are copied. One thread is faster here than several:
     # the work is many small statements.
@@ -86,6 +86,7 @@ def open_slice(
     try:
         store.attach(connection, STORE_ALIAS)
         _require_living_subject(connection, subject_id, as_of)
+        _require_own_admission(connection, subject_id, sealed_hadm_id)
         _copy(connection, store.manifest.modules, subject_id, as_of, sealed_hadm_id)
         connection.execute("use memory")
         connection.execute(f"detach {STORE_ALIAS}")
@@ -112,6 +113,22 @@ def _require_living_subject(connection: duckdb.DuckDBPyConnection, subject_id: i
             f"the as-of time {as_of.isoformat()} lies before the patient's birth in about {found[0]}",
             "use an as-of time in the patient's (shifted) lifetime",
             code="as_of_before_birth",
+        )
+
+
+def _require_own_admission(
+    connection: duckdb.DuckDBPyConnection, subject_id: int, sealed_hadm_id: int | None
+) -> None:
+    """A seal on anything but an admission of this patient would seal nothing."""
+    found = connection.execute(
+        f"select count(*) from {STORE_ALIAS}.hosp.admissions where subject_id = ? and hadm_id = ?",
+        [subject_id, sealed_hadm_id],
+    ).fetchone()
+    if sealed_hadm_id is not None and found == (0,):
+        raise GrantError(
+            f"admission {sealed_hadm_id}, to be sealed, is none of subject {subject_id}",
+            "seal a hadm_id that hosp.admissions has for this subject",
+            code="unknown_admission",
         )
 
 

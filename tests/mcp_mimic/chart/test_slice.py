@@ -225,6 +225,12 @@ def test_an_unknown_subject_is_refused(edge_store: Store) -> None:
     assert caught.value.code == "unknown_subject"
 
 
+def test_an_admission_of_somebody_else_cannot_be_sealed(edge_store: Store) -> None:
+    with pytest.raises(GrantError) as caught:
+        open_slice(edge_store, DEE, EVERYTHING, 99)
+    assert caught.value.code == "unknown_admission"
+
+
 def test_a_moment_before_birth_is_refused(edge_store: Store) -> None:
     with pytest.raises(GrantError) as caught:
         open_slice(edge_store, DEE, datetime(2086, 12, 31))

@@ -27,6 +27,9 @@ def test_a_grant_file_is_read_back_as_it_was_written(tmp_path: Path) -> None:
         (json.dumps(make_grant().to_json() | {"patient": 3}), "unknown key patient"),
         (json.dumps(make_grant().to_json() | {"as_of": "soon"}), "as_of must be a time"),
         (json.dumps(make_grant().to_json() | {"limits": {"calls": -1}}), "limits.calls"),
+        (json.dumps(make_grant().to_json() | {"limits": {"seconds": 10**20}}), "limits.seconds"),
+        (json.dumps(make_grant().to_json() | {"subject_id": 10**60}), "subject_id must be a whole number"),
+        (json.dumps(make_grant().to_json() | {"sealed_hadm_id": 2**63}), "sealed_hadm_id must be a whole"),
     ],
 )
 def test_a_broken_grant_is_one_line_and_a_remedy(tmp_path: Path, text: str, said: str) -> None:

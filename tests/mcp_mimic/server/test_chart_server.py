@@ -10,7 +10,7 @@ import pytest
 from fastmcp import Client
 
 from mcp_mimic.contract import Limits
-from mcp_mimic.errors import SettingsError
+from mcp_mimic.errors import GrantError, SettingsError
 from mcp_mimic.server import create_server
 from mcp_mimic.tools.catalogue import all_tools
 from tests.mcp_mimic.charts import a_chart, make_grant, make_slice, session, shared_slice
@@ -249,3 +249,8 @@ def test_a_search_that_takes_too_long_is_ended_with_a_remedy(tmp_path: Path) -> 
 def test_a_missing_audit_folder_stops_the_server_before_it_starts(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="does not exist"):
         create_server(shared_slice(), make_grant(), audit_dir=tmp_path / "none")
+
+
+def test_a_grant_for_a_tool_that_there_is_not_stops_the_server_before_it_starts() -> None:
+    with pytest.raises(GrantError, match="unknown tool 'get_lab'"):
+        create_server(shared_slice(), make_grant(tools=("get_lab", "get_labs")), audit_dir=None)
