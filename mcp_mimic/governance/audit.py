@@ -8,6 +8,7 @@ import contextlib
 import fcntl
 import hashlib
 import os
+import stat
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -162,6 +163,9 @@ def _open_locked(path: Path) -> int:
         fd = os.open(path, flags, 0o644)
     except OSError as error:
         raise SettingsError(f"the audit {path} cannot be written: {error.strerror}", remedy) from error
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        raise SettingsError(f"the audit {path} cannot be written: not a regular file", remedy)
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:

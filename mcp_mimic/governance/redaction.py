@@ -7,12 +7,16 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from mcp_mimic.contract import canonical_json
+
 _PLAIN_ARGUMENTS = frozenset(
     {"start", "end", "order", "limit", "kind", "record", "source", "items", "names", "specimen"}
 )
 _PLAIN_TEXT = re.compile(r"[ -~]{0,200}")
 _NAME = re.compile(r"[a-z_]{1,64}")
 _MAX_LIST, _MAX_ARGUMENTS = 200, 32
+_MAX_KEPT = 8_000
+"""Characters of plain arguments in one line: what is refused unread must not fill the disk."""
 _MAX_WHOLE = 2**53
 
 
@@ -24,18 +28,27 @@ def audited_tool(name: str) -> str:
 def audited_arguments(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Arguments as the audit keeps them: plain filters as they are, anything else as length and sha256."""
     kept: dict[str, Any] = {}
+    room = _MAX_KEPT
     for name, value in list(arguments.items())[:_MAX_ARGUMENTS]:
-        plain = name in _PLAIN_ARGUMENTS
         key = name if _NAME.fullmatch(name) else f"unknown:{_digest(name)['sha256'][:12]}"
-        kept[key] = _plain(value) if plain else _digest_unless_scalar(value)
+        kept[key] = _plain(value) if name in _PLAIN_ARGUMENTS else _digest_unless_scalar(value)
+        length = len(canonical_json(kept[key]))
+        if length > room:
+            kept[key] = _digest(value)
+        else:
+            room -= length
     return kept
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, str):
-        return value if _PLAIN_TEXT.fullmatch(value) else _digest(value)
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value] if len(value) <= _MAX_LIST else _digest(value)
+    if isinstance(value, list | tuple) and len(value) <= _MAX_LIST:
+        return [_plain_scalar(item) for item in value]
+    return _plain_scalar(value)
+
+
+def _plain_scalar(value: Any) -> Any:
+    if isinstance(value, str) and _PLAIN_TEXT.fullmatch(value):
+        return value
     return _digest_unless_scalar(value)
 
 

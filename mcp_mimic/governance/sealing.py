@@ -28,8 +28,8 @@ class SealListener:
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
 
     def __enter__(self) -> "SealListener":
-        self._path.unlink(missing_ok=True)
         try:
+            self._path.unlink(missing_ok=True)
             self._socket.bind(str(self._path))
             self._path.chmod(0o600)
             self._socket.listen(1)
@@ -51,18 +51,27 @@ class SealListener:
         self._path.unlink(missing_ok=True)
 
     def _wait(self) -> None:
-        try:
-            connection, _ = self._socket.accept()
-        except OSError:
-            return
-        with connection, contextlib.suppress(OSError):
-            connection.settimeout(_TIMEOUT_SECONDS)
+        sealed = False
+        while not sealed:
             try:
-                answer: Mapping[str, Any] = self._seal()
-            except ChartServerError as error:
-                answer = {"error": error.message}
-            self._path.unlink(missing_ok=True)
+                connection, _ = self._socket.accept()
+            except OSError:
+                return
+            with connection, contextlib.suppress(OSError):
+                connection.settimeout(_TIMEOUT_SECONDS)
+                sealed = self._answer(connection)
+
+    def _answer(self, connection: socket.socket) -> bool:
+        """Seal and say so; a seal that could not be written, on a full disk say, may be asked for again."""
+        try:
+            answer: Mapping[str, Any] = self._seal()
+        except ChartServerError as error:
+            connection.sendall(json.dumps({"error": error.message}).encode() + b"\n")
+            return False
+        self._path.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
             connection.sendall(json.dumps(answer).encode() + b"\n")
+        return True
 
 
 def request_seal(folder: Path) -> dict[str, Any]:

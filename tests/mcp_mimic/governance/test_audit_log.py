@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from mcp_mimic.contract import AuditReading, Coverage, read_audit
-from mcp_mimic.errors import SettingsError, ToolError
+from mcp_mimic.errors import SealError, SettingsError, ToolError
 from mcp_mimic.governance.audit import AuditLog
 from mcp_mimic.governance.redaction import audited_arguments, audited_tool
+from mcp_mimic.governance.sealing import SealListener, request_seal
 from tests.mcp_mimic.charts import make_grant
 
 COVERAGE = Coverage("hosp.labevents", (50912,), None, None, "2150-03-04T12:00:00", 3, 3, True)
@@ -138,6 +139,12 @@ def test_two_live_servers_cannot_share_a_folder(tmp_path: Path) -> None:
         AuditLog(tmp_path, make_grant(), "test 0")
 
 
+def test_a_pipe_in_the_place_of_the_audit_is_refused_rather_than_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "audit.jsonl")
+    with pytest.raises(SettingsError, match="not a regular file"):
+        AuditLog(tmp_path, make_grant(), "test 0")
+
+
 def test_a_link_in_the_place_of_the_audit_is_not_followed(tmp_path: Path) -> None:
     victim = tmp_path / "victim"
     victim.write_text("keep")
@@ -189,8 +196,17 @@ def test_filters_are_kept_and_free_text_is_only_measured() -> None:
 
 @pytest.mark.parametrize(
     "value",
-    ["\ud800", "x" * 10_000, float("nan"), 10**5000, ["a"] * 5000, {"deep": [{"er": "\x00"}]}],
-    ids=["surrogate", "long", "nan", "huge number", "long list", "nested"],
+    [
+        "\ud800",
+        "x" * 10_000,
+        float("nan"),
+        10**5000,
+        ["a"] * 5000,
+        ["a" * 200] * 200,
+        {"deep": [{"er": "\x00"}]},
+        [[["a" * 200] * 100] * 100],
+    ],
+    ids=["surrogate", "long", "nan", "huge number", "long list", "long texts", "nested", "nested lists"],
 )
 def test_hostile_arguments_become_short_json(value: Any) -> None:
     for name in ("items", "query", "nope", "\ud800" * 300):
@@ -198,6 +214,28 @@ def test_hostile_arguments_become_short_json(value: Any) -> None:
         assert len(kept) < 300
 
 
+def test_all_filters_of_a_call_together_stay_short() -> None:
+    filters = ("start", "end", "order", "kind", "record", "source", "items", "names", "specimen")
+    kept = audited_arguments({name: ["a" * 100] * 50 for name in filters})
+    assert kept["start"] == ["a" * 100] * 50
+    assert len(json.dumps(kept)) < 10_000
+
+
 def test_what_was_called_instead_of_a_tool_is_not_written_out() -> None:
     assert audited_tool("get_labs") == "get_labs"
     assert audited_tool("x; drop table").startswith("unknown:")
+
+
+def test_a_seal_that_could_not_be_written_can_be_asked_for_again(tmp_path: Path) -> None:
+    answers = iter([ToolError("the disk is full", "free some"), {"calls": 3, "hash": "h"}])
+
+    def seal() -> dict[str, Any]:
+        answer = next(answers)
+        if isinstance(answer, ToolError):
+            raise answer
+        return answer
+
+    with SealListener(tmp_path, seal):
+        with pytest.raises(SealError, match="could not seal"):
+            request_seal(tmp_path)
+        assert request_seal(tmp_path) == {"calls": 3, "hash": "h"}
