@@ -2,7 +2,8 @@
 
 import os
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from importlib.metadata import version
@@ -17,7 +18,7 @@ from mcp_mimic.store.content import content_digest, empty_digest, fingerprint
 from mcp_mimic.store.integrity import Verified, unchanged, verify
 from mcp_mimic.store.manifest import DATABASE_FILE, MANIFEST_FILE, STORE_FORMAT, Manifest, TableEntry
 from mcp_mimic.store.plan import STAGED, absent_sql, import_order, needs, rules, table_rules, table_sql
-from mcp_mimic.store.reading import reading, typed_rows
+from mcp_mimic.store.reading import SHORTAGES, reading, typed_rows
 from mcp_mimic.store.releases import UNKNOWN_RELEASE, recognise
 from mcp_mimic.store.sources import SCHEMAS, SourceFile, find_sources, seal_folders
 from mcp_mimic.store.sql import one_row, quote_text
@@ -69,7 +70,8 @@ def import_store(
         try:
             verified = _verify_all(files, journal, report)
             run = _Import(files, verified, build, journal, memory or default_memory(), report)
-            manifest = run.run(seal_folders(sources), release)
+            with _enough_room(store):
+                manifest = run.run(seal_folders(sources), release)
             build.publish(store)
         except StoreError as error:
             if error.code not in _RESUMABLE:
@@ -82,6 +84,18 @@ def default_memory() -> str:
     """DuckDB's memory for an import: 4 GB, or half of the machine's where that is less."""
     half = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
     return f"{min(4_000_000_000, half) // 1_000_000}MB"
+
+
+@contextmanager
+def _enough_room(store: Path) -> Iterator[None]:
+    try:
+        yield
+    except SHORTAGES as error:
+        raise StoreError(
+            f"{store}: not enough memory or disk space ({first_line(error)})",
+            "Free some space beside the store, or allow more memory with --memory, and import again.",
+            code="work_failed",
+        ) from error
 
 
 def _silent(step: Step, table: str, done: int, total: int) -> None:

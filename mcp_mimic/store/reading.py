@@ -31,17 +31,22 @@ def typed_rows(connection: duckdb.DuckDBPyConnection, source: SourceFile, column
     return typed_select(source.table, relation)
 
 
+SHORTAGES = (
+    duckdb.OutOfMemoryException,
+    duckdb.IOException,
+    duckdb.TransactionException,
+    duckdb.FatalException,
+)
+"""What DuckDB raises for want of memory or disk, by where it notices: reading, committing or checkpointing."""
+
+
 @contextmanager
 def reading(source: SourceFile) -> Iterator[None]:
-    """Turn DuckDB's errors over `source` into one line that names file, line and column."""
+    """Turn DuckDB's errors over the content of `source` into one line that names file, line and column."""
     try:
         yield
-    except (duckdb.OutOfMemoryException, duckdb.IOException) as error:
-        raise StoreError(
-            f"{source.table.qualified}: not enough memory or disk space ({first_line(error)})",
-            "Free some space beside the store, or allow more memory with --memory, and import again.",
-            code="work_failed",
-        ) from error
+    except SHORTAGES:
+        raise
     except duckdb.Error as error:
         found = misfit(source.table, str(error))
         if found is not None:

@@ -63,7 +63,7 @@ def read_manifest(path: Path) -> Manifest:
     """The manifest of the store in `path`; StoreError says what is wrong with it."""
     file = path / MANIFEST_FILE
     try:
-        text = file.read_text(encoding="utf-8")
+        text = file.read_bytes()
     except OSError as error:
         raise StoreError(
             f"{path}: no store here",

@@ -194,6 +194,28 @@ def test_a_full_disk_or_too_little_memory_is_said_and_can_be_gone_on_from(
     assert import_store([small_source], store) == small_store.manifest
 
 
+# Too little room for one file of the database, wherever DuckDB comes to notice it.
+SHORT_OF_DISK = """
+import resource, sys
+from mcp_mimic.cli import main
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv.pop(1)), resource.RLIM_INFINITY))
+main()
+"""
+
+
+@pytest.mark.parametrize("bytes_", [100_000, 800_000])
+def test_a_disk_that_fills_is_not_blamed_on_the_source(
+    small_source: Path, small_store: Store, tmp_path: Path, bytes_: int
+) -> None:
+    store = tmp_path / "store"
+    command = [sys.executable, "-c", SHORT_OF_DISK, str(bytes_), "import", str(small_source)]
+    full = subprocess.run([*command, "--store", str(store)], check=False, capture_output=True, text=True)
+    assert full.returncode == 1
+    assert f"error: {store}: not enough memory or disk space" in full.stderr
+    assert not store.exists()
+    assert import_store([small_source], store) == small_store.manifest
+
+
 def test_a_memory_that_is_no_size_is_refused(small_source: Path, tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="--memory lots"):
         import_store([small_source], tmp_path / "store", memory="lots")

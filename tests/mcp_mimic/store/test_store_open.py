@@ -102,6 +102,12 @@ def test_a_manifest_with_unknown_keys_is_refused(copied: Path) -> None:
         Store.open(copied)
 
 
+def test_a_manifest_that_is_no_text_is_refused(copied: Path) -> None:
+    (copied / MANIFEST_FILE).write_bytes(b"\xff\xfe")
+    with pytest.raises(StoreError, match="not a manifest of store format 1"):
+        Store.open(copied)
+
+
 def test_a_manifest_of_another_import_is_refused(copied: Path) -> None:
     edit_manifest(copied, fingerprint="0" * 64)
     with pytest.raises(StoreError, match="belong to different imports"):
