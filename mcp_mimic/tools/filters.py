@@ -34,18 +34,16 @@ def resolve_filter(
     Tables with itemids: numbers stand as they are, whether or not they occur; texts become the itemids
     whose label or abbreviation contains them. Other tables: every text is a part of a name.
     """
-    asked = [_number_or_text(item) for item in (*(items or ()), *(names or ()))]
+    asked = (*(items or ()), *(names or ()))
     if not asked:
         return Filter()
-    if source.item is None:
-        return _by_name(entries, asked, source)
-    return _by_item(entries, asked)
+    return _by_item(entries, asked) if source.item else _by_name(entries, asked, source)
 
 
 def _by_item(entries: Sequence[Entry], asked: Sequence[int | str]) -> Filter:
     found: set[int] = set()
     unresolved = []
-    for item in asked:
+    for item in map(_number_or_text, asked):
         if isinstance(item, int):
             found.add(item)
             continue
@@ -63,11 +61,14 @@ def _by_item(entries: Sequence[Entry], asked: Sequence[int | str]) -> Filter:
 
 
 def _by_name(entries: Sequence[Entry], asked: Sequence[int | str], source: Source) -> Filter:
+    # A bare number may have lost the zeros that a code begins with.
     if any(isinstance(item, int) for item in asked):
         raise ToolError(
-            f"{source.table} has no itemids", "give parts of names instead of numbers", code="no_itemids"
+            f"{source.table} has no itemids",
+            "give parts of names, and numbers in them as text",
+            code="no_itemids",
         )
-    names = tuple(dict.fromkeys(str(item) for item in asked))
+    names = tuple(dict.fromkeys(str(item).lower() for item in asked))
     unresolved = tuple(name for name in names if not any(entry.matches(name) for entry in entries))
     return Filter(None, names, unresolved, suggest(unresolved, entries))
 

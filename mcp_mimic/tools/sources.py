@@ -104,7 +104,7 @@ _ALL = (
         "get_observations(record='dates')",
         "charted dates of the ICU",
         "charttime",
-        {},
+        {"value": "valueuom"},
         None,
     ),
     Source(
@@ -210,7 +210,16 @@ _ALL = (
         name="r.spec_type_desc",
         label="r.spec_type_desc",
         hidden=("microevent_id",),
-        quiet=("hadm_id", "spec_itemid", "test_itemid", "org_itemid", "ab_itemid", "test_seq", "chartdate"),
+        quiet=(
+            "hadm_id",
+            "spec_itemid",
+            "test_itemid",
+            "org_itemid",
+            "ab_itemid",
+            "test_seq",
+            "chartdate",
+            "charttime",
+        ),
     ),
     Source(
         table="hosp.admissions",

@@ -36,11 +36,18 @@ def _clean_character(character: str) -> str:
 
 def row_line(source: Source, moment: datetime | None, row: Row) -> str:
     """`eid | time | item | value unit | further columns as name=value`."""
-    cells = [clean(row["eid"]), "no time" if moment is None else iso(moment), _item(source, row)]
+    cells = [clean(row["eid"]), _when(source, moment, row), _item(source, row)]
     cells += _value_cells(source, row)
     for detail in row.get("detail", ()):
         cells.append("detail: " + ", ".join(f"{name}={clean(value)}" for name, value in detail.items()))
     return SEPARATOR.join(cells)
+
+
+def _when(source: Source, moment: datetime | None, row: Row) -> str:
+    """The event time; a row dated to a day shows no midnight that nobody recorded."""
+    if moment is None:
+        return "no time"
+    return moment.date().isoformat() if source.latest and "charttime" not in row else iso(moment)
 
 
 def _item(source: Source, row: Row) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mcp_mimic.contract import Limits
-from tests.mcp_mimic.charts import AS_OF, Told, at, lab, session, size
+from tests.mcp_mimic.charts import AS_OF, Told, a_chart, at, hours, lab, session, size
 
 
 def ask(folder: Path, tool: str, *, rows: Any = None, grant: Any = None, **arguments: Any) -> Told:
@@ -156,6 +156,18 @@ def test_itemids_are_refused_where_a_table_has_none(tmp_path: Path) -> None:
     assert told.data["error"]["code"] == "no_itemids"
 
 
+def test_a_number_written_as_text_is_a_part_of_a_name_where_a_table_has_no_itemids(tmp_path: Path) -> None:
+    rows = dict(a_chart()) | {
+        "hosp.procedures_icd": [
+            {"eid": "px:1", "chartdate": hours(1).date(), "icd_code": "0331", "icd_version": 9},
+            {"eid": "px:2", "chartdate": hours(1).date(), "icd_code": "5491", "icd_version": 9},
+        ]
+    }
+    told = ask(tmp_path, "get_procedures", rows=rows, record="coded", items=["0331"])
+    assert told.eids == ["px:1"]
+    assert told.data["filter"] == {"items": None, "names": ["0331"]}
+
+
 def test_an_order_that_starts_after_the_as_of_time_shows_while_the_window_reaches_it(tmp_path: Path) -> None:
     assert ask(tmp_path, "get_medications", record="orders").eids == ["rx:2", "rx:1"]
     (tmp_path / "b").mkdir()
@@ -168,6 +180,7 @@ def test_a_pending_culture_dated_to_a_day_is_found_by_any_window_that_touches_th
     told = ask(tmp_path, "get_microbiology", specimen=["blood"], start="2150-03-03T15:00")
     assert told.eids == ["micro:s77"]
     assert told.data["filter"] == {"items": None, "names": ["blood"]}
+    assert "micro:s77 | 2150-03-03 | BLOOD CULTURE" in told.text
 
 
 def test_an_outpatient_value_is_found_by_part_of_its_name(tmp_path: Path) -> None:
