@@ -158,6 +158,13 @@ CASES = {
         silent(*(given(at, "Heparin") for at in (120, 130, 140)), ed=(-90, 120)), NO),
     "a visit that ended before the result asks for none": (
         silent(*(given(at, "Heparin") for at in (121, 130, 140)), ed=(-90, -5)), NO),
+    "the room the patient was moved to decides, not a registration that ended later": (
+        silent(*(given(at, "Heparin") for at in (121, 130, 140)), ed=(-90, 120), registered=(-90, 200)),
+        NOT_RECORDING),
+    "after the move the eMAR need have no row of the visit": (
+        silent(*(given(at, "Heparin") for at in (201, 210, 220)), ed=(-90, -5), registered=(-90, 200)), NO),
+    "without a known room the registration is the visit": (
+        silent(*(given(at, "Heparin") for at in (121, 130, 140)), registered=(-90, 120)), NOT_RECORDING),
     # --- whether the ICU was recording
     "an ICU stay with hourly heart rates is recording": (in_unit(), NO),
     "one that begins after the result is not": (silent(*heart_rates(1, 60, 120), icu=(1, 60 * HOUR)), NOT_RECORDING),

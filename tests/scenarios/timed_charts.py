@@ -38,12 +38,16 @@ class Row:
 
 @dataclass(frozen=True)
 class Chart:
-    """One patient on a ward from two days before T to three days after, with these further rows."""
+    """One patient on a ward from two days before T to three days after, with these further rows.
+
+    `ed` is the stay in the emergency room; the admission's registered times are the same unless given.
+    """
 
     rows: Sequence[Row] = ()
     leaves: float = 3 * DAY
     died: float | None = None
     ed: tuple[float, float] | None = None
+    registered: tuple[float, float] | None = None
     icu: tuple[float, float] | None = None
     age: int = 60
 
@@ -157,8 +161,8 @@ def _rows(number: int, chart: Chart) -> Iterable[tuple[str, dict[str, Any]]]:
     stay = {"admittime": after(admitted), "dischtime": after(chart.leaves), "hospital_expire_flag": 0}
     if chart.died is not None:
         stay |= {"deathtime": after(chart.died), "hospital_expire_flag": 1}
-    if chart.ed:
-        stay |= {"edregtime": after(chart.ed[0]), "edouttime": after(chart.ed[1])}
+    if registered := chart.registered or chart.ed:
+        stay |= {"edregtime": after(registered[0]), "edouttime": after(registered[1])}
     yield "hosp.admissions", admission | stay
     yield from _places(number, chart, admission, admitted)
     emar = 0

@@ -181,13 +181,14 @@ dispense as (
       and regexp_matches(
           x.name, 'calcium gluconate|calcium chloride|insulin.*(regular|hyperkalemia)|sodium bicarbonate|albuterol', 'i')
 ),
-emergency as (  -- emergency stays that hold T
+emergency_room as (
     select s.task_id, x.intime as came, coalesce(x.outtime, s.as_of) as went
     from span s
     join hosp.transfers x using (task_id)
     where (x.eventtype = 'ED' or regexp_matches(x.careunit, '^emergency department', 'i'))
-    union all
-    select s.task_id, a.edregtime, coalesce(a.edouttime, s.as_of)
+),
+registered as (
+    select s.task_id, a.edregtime as came, coalesce(a.edouttime, s.as_of) as went
     from span s
     join hosp.admissions a using (task_id)
     where a.edregtime is not null
@@ -195,6 +196,14 @@ emergency as (  -- emergency stays that hold T
     select s.task_id, e.intime, coalesce(e.outtime, s.as_of)
     from span s
     join ed.edstays e using (task_id)
+),
+emergency as (  -- registration can end hours after the patient has left; where the room is known, it decides
+    from emergency_room
+    union all
+    from registered r
+    where not exists (
+        select 1 from emergency_room x
+        where x.task_id = r.task_id and x.came <= r.went and x.went >= r.came)
 ),
 emar_count as (
     select s.task_id, count(*) as doses

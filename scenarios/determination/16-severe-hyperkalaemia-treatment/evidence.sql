@@ -87,7 +87,7 @@ found as (
     select l.task_id, 'no_treatment', l.eid, 'sufficient'
     from later_treatment l
     join span s using (task_id)
-    where s.rule = 'untreated'
+    where s.rule in ('untreated', 'late_dialysis')
     union all
     select task_id, 'operating_room', unnest(operating), 'sufficient' from span
     union all
