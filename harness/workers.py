@@ -12,6 +12,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import replace
+from multiprocessing import forkserver
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any
@@ -61,6 +62,7 @@ class Pool:
     def run(self, batches: Iterable[Batch], done: Done) -> None:
         """Run every batch; RunError for what a worker could not do. Workers never outlive the call."""
         waiting = deque(batches)
+        _start_server()
         try:
             self._workers = [_Worker(self._setting) for _ in range(min(self._size, len(waiting)))]
             self._feed(waiting)
@@ -112,6 +114,17 @@ class Pool:
             batch = _without(batch, system.tag)
         if batch.systems:
             waiting.appendleft(batch)
+
+
+def _start_server() -> None:
+    """Start the process that workers are forked from, deaf to Ctrl-C: it reaches the whole group."""
+    if threading.current_thread() is not threading.main_thread():
+        return
+    handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        forkserver.ensure_running()
+    finally:
+        signal.signal(signal.SIGINT, handler)
 
 
 def _without(batch: Batch, tag: str) -> Batch:

@@ -113,10 +113,15 @@ def test_a_run_that_is_stopped_is_resumed_and_no_worker_outlives_it(
     command += ["--tasks", str(tiny.tasks), "--store", str(tiny.store), "--jobs-dir", str(tmp_path / "jobs")]
     command += ["--job-name", "first", "--systems-file", str(systems), "-n", "1"]
     environment = os.environ | {"PYTHONPATH": str(ROOT), "CLINICARE_TEST_GATE": str(gate)}
-    run = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
+    run = subprocess.Popen(
+        command, env=environment, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
     begun = gate.with_suffix(".begun")
     _wait_for(begun.exists, "the trial never began")
-    run.send_signal(signal_sent)
+    if signal_sent is signal.SIGINT:
+        os.killpg(run.pid, signal_sent)  # as a terminal does
+    else:
+        run.send_signal(signal_sent)
     _, told = run.communicate(timeout=20)
     if signal_sent is signal.SIGINT:
         assert run.returncode == 130
@@ -137,6 +142,23 @@ def test_a_run_that_is_stopped_is_resumed_and_no_worker_outlives_it(
     assert _trials(job).items() >= kept.items()
     assert len(_trials(job)) == 4
     assert not list(job.glob(".*partial"))
+
+
+@pytest.mark.slow
+def test_ctrl_c_while_the_workers_start_is_two_lines(tiny: TinyWorld, tmp_path: Path) -> None:
+    """The group is interrupted as soon as the run has a child: while that child still imports."""
+    command = [sys.executable, "-c", "from harness.cli import main; main()", "run", "--systems", "always-yes"]
+    command += ["--tasks", str(tiny.tasks), "--store", str(tiny.store)]
+    command += ["--jobs-dir", str(tmp_path), "--job-name", "first"]
+    run = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    _wait_for(lambda: len(_children(run.pid)) >= 2, "no worker was started")
+    os.killpg(run.pid, signal.SIGINT)
+    _, told = run.communicate(timeout=20)
+    assert run.returncode == 130
+    assert told.splitlines() == [
+        "error: interrupted",
+        "hint: run the same command again: what is whole is kept",
+    ]
 
 
 def test_what_cannot_be_run_is_said_before_anything_is_written(tiny: TinyWorld, tmp_path: Path) -> None:
@@ -192,6 +214,10 @@ def _wait_for(holds: Callable[[], bool], otherwise: str) -> None:
     while not holds():
         assert time.monotonic() < deadline, otherwise
         time.sleep(0.02)
+
+
+def _children(process: int) -> list[str]:
+    return Path(f"/proc/{process}/task/{process}/children").read_text().split()
 
 
 def _runs(process: int) -> bool:
