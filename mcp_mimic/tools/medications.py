@@ -44,8 +44,9 @@ def get_medications(
     """Medications by record: doses given (hosp.emar), ICU infusions, orders, or dispensing records.
 
     An order or a dispense is not a dose given, and an eMAR row says in event_txt whether its dose was. The
-    eMAR covers wards; ICU infusions are in record="infusions", by their start. Orders and dispensing are by
-    starttime, which can lie after the as-of time. Names are parts of drug names and count as searched even
+    eMAR covers wards; ICU infusions are in record="infusions", by their start: one that began before the
+    window is not listed, even if it ran on into it. Orders and dispensing are by starttime, which can lie
+    after the as-of time. Names are parts of drug names and count as searched even
     if nothing matches; infusions resolve names to itemids, so show absence there by itemid or without filter.
     A few eMAR rows have no drug name, only a product in their detail: a search by names leaves them out.
     Example: get_medications(record="administrations", names=["calcium gluc"], start="2180-07-23T12:00").

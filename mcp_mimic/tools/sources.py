@@ -76,6 +76,12 @@ _AMOUNTS = {
     "totalamount": "totalamountuom",
 }
 
+# "Glucose" is an item of blood and one of urine: a specimen other than blood is part of the name.
+_LAB_LABEL = (
+    "case when d.fluid = 'Blood' or contains(lower(d.label), lower(d.fluid)) then d.label "
+    "else concat_ws(', ', d.label, d.fluid) end"
+)
+
 _ALL = (
     Source(
         table="hosp.labevents",
@@ -83,7 +89,7 @@ _ALL = (
         what="laboratory results",
         time="r.charttime",
         item="r.itemid",
-        label="d.label",
+        label=_LAB_LABEL,
         joins="left join hosp.d_labitems d on d.itemid = r.itemid",
         category="concat_ws(' ', d.fluid, d.category)",
         unit="r.valueuom",

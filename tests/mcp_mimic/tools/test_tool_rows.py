@@ -92,6 +92,24 @@ def test_labels_are_resolved_to_the_itemids_of_this_chart(tmp_path: Path) -> Non
     assert told.eids == ["lab:21", "lab:2"]
 
 
+def test_a_test_of_urine_is_not_taken_for_one_of_blood(tmp_path: Path) -> None:
+    items = [
+        {"itemid": 50931, "label": "Glucose", "fluid": "Blood", "category": "Chemistry"},
+        {"itemid": 51478, "label": "Glucose", "fluid": "Urine", "category": "Hematology"},
+        {"itemid": 51082, "label": "Creatinine, Urine", "fluid": "Urine", "category": "Chemistry"},
+        {"itemid": 50999, "label": "Unfiled", "fluid": None, "category": None},
+    ]
+    labs = [lab(number, item["itemid"], number, "100") for number, item in enumerate(items, start=1)]
+    told = ask(tmp_path, "get_labs", rows={"hosp.d_labitems": items, "hosp.labevents": labs}, order="oldest")
+    assert [row["label"] for row in told.data["rows"]] == [
+        "Glucose",
+        "Glucose, Urine",
+        "Creatinine, Urine",
+        "Unfiled",
+    ]
+    assert "51478 Glucose, Urine | 100 mg/dL" in told.text
+
+
 def test_an_itemid_written_as_text_is_an_itemid(tmp_path: Path) -> None:
     assert ask(tmp_path, "get_labs", items="[50971]").data["filter"]["items"] == [50971]
     (tmp_path / "b").mkdir()
