@@ -10,6 +10,8 @@ from harness.synthetic.stays import Admission, Segment
 
 _FOLEY, _VOID = 226559, 226560
 _WATER, _FLUID_INGREDIENT = 220490, 227074
+MISSED_HOURS = 0.06
+"""How often the urine of an hour is not noted and joins the next."""
 _KINDS = {
     "fluid": ("02-Fluids (Crystalloids)", None, "Main order parameter", "Continuous IV"),
     "drip": ("01-Drips", "02-Fluids (Crystalloids)", "Main order parameter", "Continuous Med"),
@@ -62,6 +64,11 @@ def add_output(
     )
 
 
+def in_steps(volume: float) -> int:
+    """The volume as it is read off a bag: in steps of 5 ml."""
+    return 5 * round(max(5.0, volume) / 5)
+
+
 def _add_urine(chart: Chart, admission: Admission, stay: Segment, rng: Random) -> None:
     catheter, flow = chart.catheter(stay), rng.uniform(0.75, 1.5)
     time = stay.start.replace(minute=0, second=0) + timedelta(hours=1)
@@ -70,8 +77,8 @@ def _add_urine(chart: Chart, admission: Admission, stay: Segment, rng: Random) -
         foley = catheter is not None and time < catheter[1]
         hours = (time - last) / timedelta(hours=1)
         usual = chart.person.weight_kg * flow * min(hours, 8) * urine_factor(chart, time)
-        volume = 5 * round(max(5.0, usual * rng.uniform(0.65, 1.35)) / 5)
-        if not foley or rng.random() > 0.06:
+        volume = in_steps(usual * rng.uniform(0.65, 1.35))
+        if not foley or rng.random() > MISSED_HOURS:
             add_output(chart, admission, stay, _FOLEY if foley else _VOID, time, volume, rng)
             last = time
         step = timedelta(hours=1) if foley else timedelta(minutes=rng.randint(150, 330))

@@ -18,7 +18,7 @@ from harness.synthetic.labs import add_labs
 from harness.synthetic.numbering import number
 from harness.synthetic.overlay import plant, suppress
 from harness.synthetic.plan import Case, PlantedScenario, plan_cases
-from harness.synthetic.procedures import add_procedures
+from harness.synthetic.procedures import add_procedures, clear_operations
 from harness.synthetic.vitals import add_lab_copies, add_vitals
 from harness.synthetic.writer import open_tables
 from mcp_mimic.store.classification import seal_synthetic
@@ -129,5 +129,6 @@ def fill_chart(chart: Chart) -> None:
     if chart.case.plant:
         suppress(chart, chart.case.plant)
         plant(chart, chart.case.plant)
+    clear_operations(chart)
     add_lab_copies(chart)
     number(chart)

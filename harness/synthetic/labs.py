@@ -11,6 +11,10 @@ from harness.synthetic.stays import Segment
 
 _SPECIMEN_TYPE = 52033
 _URINE_COLOUR = 51508
+_POTASSIUM = 50971
+_HAEMOLYSED = "HEMOLYSIS FALSELY ELEVATES K."
+_DOUBTFUL = 6.0
+"""From this potassium on, many specimens are reported as haemolysed, true values and false ones alike."""
 TUBES = {
     "chemistry": ("chemistry", "liver", "cardiac"),
     "count": ("count", "differential"),
@@ -172,21 +176,33 @@ def add_specimen(
 
 
 def _result(item: LabItem, value: float | None, comment: str | None, rng: Random) -> Row:
-    low, high = item.ref_low, item.ref_high
-    outside = value is not None and ((low is not None and value < low) or (high is not None and value > high))
     chance = rng.random()
     if comment is None and chance < 0.04:
         comment = "___"
-    text = None if value is None else f"{value:g}"
-    return {
+    elif comment is None and value is not None and item.itemid == _POTASSIUM:
+        comment = _HAEMOLYSED if chance > (0.75 if value >= _DOUBTFUL else 0.985) else None
+    row: Row = {
         "itemid": item.itemid,
-        "value": "___" if value is None or chance < 0.004 else text,
-        "valuenum": text,
+        "value": "___",
+        "valuenum": None,
         "valueuom": item.unit,
-        "ref_range_lower": low,
-        "ref_range_upper": high,
-        "flag": "abnormal" if outside else None,
+        "ref_range_lower": item.ref_low,
+        "ref_range_upper": item.ref_high,
+        "flag": None,
         "comments": comment,
+    }
+    return row if value is None else row | result(item, value, masked=chance < 0.004)
+
+
+def result(item: LabItem, value: float, *, masked: bool = False) -> Row:
+    """The columns of a result that follow from its value."""
+    low, high = item.ref_low, item.ref_high
+    outside = (low is not None and value < low) or (high is not None and value > high)
+    text = f"{round(value, item.digits):g}"
+    return {
+        "value": "___" if masked else text,
+        "valuenum": text,
+        "flag": "abnormal" if outside else None,
     }
 
 

@@ -6,12 +6,12 @@ from datetime import datetime, timedelta
 
 from harness.errors import ScenarioError
 from harness.synthetic.administrations import add_administration
-from harness.synthetic.chart import Chart, pick_caregiver
+from harness.synthetic.chart import Chart, Row, pick_caregiver
 from harness.synthetic.cultures import add_culture
 from harness.synthetic.dictionaries import Drug, chart_items, drugs, lab_items, panel_items
 from harness.synthetic.drugs import add_order
-from harness.synthetic.fluids import add_input, add_output
-from harness.synthetic.labs import TUBES, add_specimen
+from harness.synthetic.fluids import MISSED_HOURS, add_input, add_output, in_steps
+from harness.synthetic.labs import TUBES, add_specimen, result
 from harness.synthetic.physiology import Physiology
 from harness.synthetic.plants import Event, Plant
 from harness.synthetic.procedures import add_procedure
@@ -34,19 +34,33 @@ _KEYS = {
 def suppress(chart: Chart, plant: Plant) -> None:
     """Take out the background rows that the plant suppresses, and rows that hang on them."""
     gone: set[int] = set()
+    specimens: set[int] = set()
     for source in {rule.source for rule in plant.suppress}:
         time, item, name = _KEYS[source]
         kept = []
         for row in chart.rows[source]:
             offset = (row[time] or row["chartdate"]) - chart.index_time
-            if plant.drops(source, offset, row[item] if item else None, row[name] if name else None):
-                gone.add(id(row))
-                if source == "hosp.prescriptions":
-                    gone.add(id(row["_order"]))
-            else:
+            rule = plant.suppression(source, offset, row[item] if item else None, row[name] if name else None)
+            if rule is None or (rule.follow and _follow(row, plant, offset)):
                 kept.append(row)
+                continue
+            gone.add(id(row))
+            if source == "hosp.prescriptions":
+                gone.add(id(row["_order"]))
+            if rule.whole_specimen:
+                specimens.add(row["specimen_id"])
         chart.rows[source] = kept
+    labs = chart.rows["hosp.labevents"]
+    chart.rows["hosp.labevents"] = [row for row in labs if row["specimen_id"] not in specimens]
     _take_dependants(chart, gone)
+
+
+def _follow(row: Row, plant: Plant, offset: timedelta) -> bool:
+    """Give a background result the plant's value of that moment; False where the plant has none yet."""
+    value = plant.course(row["itemid"], offset)
+    if value is not None and row["valuenum"] is not None:
+        row |= result(lab_items()[row["itemid"]], value, masked=row["value"] == "___")
+    return value is not None
 
 
 def _take_dependants(chart: Chart, gone: set[int]) -> None:
@@ -73,6 +87,7 @@ class _Planter:
         self._physiology = Physiology(chart, "plant values")
         self._specimens: dict[object, dict[int, float | None]] = {}
         self._drawn: dict[object, tuple[datetime, datetime | None, str | None]] = {}
+        self._unnoted = 0.0
 
     def write(self) -> None:
         """Write every row of every event."""
@@ -119,7 +134,8 @@ class _Planter:
         item = lab_items()[self._known(event, lab_items(), "lab_items.csv")]
         # rows of one specimen share its first row's draw time; a lone row is its own specimen
         key: object = event.specimen or (id(event), offset)
-        drawn = self._time(offset, shift).replace(second=0)
+        alone = timedelta(minutes=self._rng.randint(-event.jitter_draw_minutes, event.jitter_draw_minutes))
+        drawn = self._time(offset, shift + alone).replace(second=0)
         self._drawn.setdefault(key, (drawn, self._end(event.stored, shift), event.comment))
         value = None if event.null_value else self._value(event, item.digits)
         self._specimens.setdefault(key, {})[item.itemid] = value
@@ -170,11 +186,11 @@ class _Planter:
     def _drug(self, event: Event) -> Drug:
         name = event.name or ""
         known = [drug for drug in drugs() if drug.name.strip().lower() == name.strip().lower()]
+        known.sort(key=lambda drug: drug.route != (event.route or drug.route))
         base = known[0] if known else replace(drugs()[0], code=name[:4].upper() + "1", use="acute", hours=())
         route, unit = event.route or base.route, event.unit or base.unit
-        return replace(
-            base, name=name, route=route, unit=unit, dose=base.dose if event.dose is None else event.dose
-        )
+        dose = base.dose if event.dose is None else event.dose
+        return replace(base, name=base.name if known else name, route=route, unit=unit, dose=dose)
 
     def _write_administration(self, event: Event, offset: timedelta, shift: timedelta) -> None:
         time, drug = self._time(offset, shift), self._drug(event)
@@ -191,7 +207,6 @@ class _Planter:
             event.event,
             self._rng,
             order=order,
-            route=event.route,
             stored=self._end(event.stored, shift),
         )
 
@@ -227,9 +242,15 @@ class _Planter:
         admission, stay = self._place(event, time)
         itemid = self._known(event, chart_items(), "chart_items.csv")
         stored = self._end(event.stored, shift)
-        add_output(
-            self._chart, admission, stay, itemid, time, self._value(event, 0), self._rng, stored=stored
-        )
+        value = self._value(event, 0)
+        if event.on_the_hour:
+            time = time.replace(minute=0, second=0)
+            missed = not self._unnoted and self._rng.random() < MISSED_HOURS
+            value, self._unnoted = value + self._unnoted, value if missed else 0.0
+            if missed:
+                return
+            value = in_steps(value)
+        add_output(self._chart, admission, stay, itemid, time, value, self._rng, stored=stored)
 
     def _write_input(self, event: Event, offset: timedelta, shift: timedelta) -> None:
         time = self._time(offset, shift)

@@ -17,6 +17,8 @@ from harness.synthetic.draws import generator
 _MEMORY_HOURS = 18.0
 _SODIUM, _POTASSIUM, _CHLORIDE, _BICARBONATE, _GAP = 50983, 50971, 50902, 50882, 50868
 _HAEMOGLOBIN, _HAEMATOCRIT = 51222, 51221
+_SERUM = {50822: 50971, 50809: 50931}
+"""What a blood gas analyser measures too → the same substance in serum, which it follows."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,9 @@ class Physiology:
 
     def measure(self, item: LabItem, time: datetime) -> float:
         """A value of the item at that time, rounded as its laboratory reports it."""
+        if item.itemid in _SERUM:
+            serum = self.measure(lab_item(_SERUM[item.itemid]), time)
+            return round(serum + self._rng.uniform(-0.4, 0.4) * item.sd, item.digits)
         level = self._levels.get(item.itemid, item.mean + self._offset(item))
         value = min(item.high, max(item.low, level + self._step(item, time) * item.sd))
         if item.itemid in self._bumps:
@@ -141,7 +146,7 @@ def _kidney(rng: Random) -> dict[int, tuple[Bump, ...]]:
 
 def _potassium(rng: Random) -> dict[int, tuple[Bump, ...]]:
     bump = Bump(-rng.uniform(3, 8), rng.uniform(-0.5, 0.5), rng.uniform(5, 12), rng.uniform(1.9, 3.0))
-    return {50971: (bump,), 50822: (bump,), 50912: (Bump(-30, 0, 60, rng.uniform(0, 1.2)),)}
+    return {50971: (bump,), 50912: (Bump(-30, 0, 60, rng.uniform(0, 1.2)),)}
 
 
 def _dialysis(rng: Random) -> dict[int, tuple[Bump, ...]]:

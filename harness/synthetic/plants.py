@@ -24,6 +24,13 @@ case-insensitive; with neither: every row) whose event time lies in [from, to]. 
 suppressed administration stay unless they are suppressed by themselves. A chart copy of a lab follows
 its lab: suppressing the lab suppresses its copy, and a planted lab drawn in an ICU gets one.
 
+Charts are kept as the background keeps them. `on_the_hour` notes outputs at whole hours and in steps of
+5 ml, and now and then an hour is missed and joins the next. `jitter_draw_minutes` moves a lab's draw
+alone, so that a result known at a fixed moment has no fixed turnaround. Of a suppression of labs,
+`follow` keeps the background's rows from the plant's first value of their item on and gives them values
+on the straight line between the plant's values (the last one holds), and `whole_specimen` drops every
+row of a specimen that loses one, since no laboratory runs a panel without its commonest test.
+
 A planted lab brings the rest of its tube's panel (a creatinine the electrolytes, a lactate often the blood
 gas), except what the plant suppresses at that time; one without a value comes alone. Items must be in the
 tables under `reference/`. Without `stored`, results follow 3 to 95 minutes after the draw, infusions and
@@ -60,12 +67,12 @@ Source = Literal[
 _SOURCE_KEYS: dict[str, tuple[frozenset[str], frozenset[str]]] = {
     source: (frozenset(required.split()), frozenset(allowed.split()))
     for source, required, allowed in (
-        ("hosp.labevents", "item", "value unit stored comment null_value specimen"),
+        ("hosp.labevents", "item", "value unit stored comment null_value specimen jitter_draw_minutes"),
         ("hosp.microbiologyevents", "specimen", "test organism stored comment"),
         ("hosp.emar", "name event", "route dose unit stored order"),
         ("hosp.prescriptions", "name", "route dose unit ends"),
         ("icu.chartevents", "item", "value text unit stored"),
-        ("icu.outputevents", "item value", "stored"),
+        ("icu.outputevents", "item value", "stored on_the_hour"),
         ("icu.inputevents", "item", "value unit rate rate_unit ends stored status"),
         ("icu.procedureevents", "item", "ends stored status"),
     )
@@ -123,6 +130,8 @@ class Event(_Strict):
     until: Offset | None = None
     jitter_minutes: int = Field(default=0, ge=0)
     jitter_value: float = Field(default=0, ge=0)
+    jitter_draw_minutes: int = Field(default=0, ge=0)
+    on_the_hour: bool = False
     item: int | None = None
     value: float | None = None
     text: str | None = None
@@ -175,6 +184,14 @@ class Suppression(_Strict):
     names: Names | None = None
     from_: Offset = Field(alias="from")
     to: Offset
+    follow: bool = False
+    whole_specimen: bool = False
+
+    @model_validator(mode="after")
+    def _check_labs(self) -> "Suppression":
+        if (self.follow or self.whole_specimen) and self.source != "hosp.labevents":
+            raise ValueError("follow and whole_specimen are for hosp.labevents")
+        return self
 
     def drops(self, source: str, offset: timedelta, item: int | None, name: str | None) -> bool:
         """Whether a background row of `source` at `offset` from T is left out."""
@@ -239,7 +256,30 @@ class Plant(_Strict):
 
     def drops(self, source: str, offset: timedelta, item: int | None = None, name: str | None = None) -> bool:
         """Whether any suppression leaves out that background row."""
-        return any(rule.drops(source, offset, item, name) for rule in self.suppress)
+        return self.suppression(source, offset, item, name) is not None
+
+    def suppression(
+        self, source: str, offset: timedelta, item: int | None = None, name: str | None = None
+    ) -> Suppression | None:
+        """The first suppression that leaves out that background row."""
+        return next((rule for rule in self.suppress if rule.drops(source, offset, item, name)), None)
+
+    def course(self, item: int, offset: timedelta) -> float | None:
+        """The plant's value of a lab item at that offset from T: on the line between two planted values,
+        the last one after them, None before the first.
+        """
+        points = sorted(
+            (at, event.value)
+            for event in self.event
+            if event.source == "hosp.labevents" and event.item == item and event.value is not None
+            for at in event.offsets()
+        )
+        before = [point for point in points if point[0] <= offset]
+        after = [point for point in points if point[0] > offset]
+        if not before or not after:
+            return before[-1][1] if before else None
+        (left, low), (right, high) = before[-1], after[0]
+        return low + (high - low) * ((offset - left) / (right - left))
 
 
 def read_plants(path: Path) -> tuple[Plant, ...]:
