@@ -92,8 +92,8 @@ class BuildFolder:
 
     @classmethod
     def beside(cls, store: Path) -> "BuildFolder":
-        """The build folder of the store in `store`."""
-        store = store.absolute()
+        """The build folder of the store in `store`, on the same disk even where `store` is a link."""
+        store = store.resolve()
         return cls(store.parent / f".{store.name}.importing")
 
     @property
@@ -135,8 +135,8 @@ class BuildFolder:
     def publish(self, store: Path) -> None:
         """Rename the finished store into place and remove what is left of the build."""
         sync_folder(self.half_made)
-        self.half_made.rename(store)
-        sync_folder(store.absolute().parent)
+        self.half_made.rename(store.resolve())
+        sync_folder(self.root.parent)
         self.remove()
 
     def remove(self) -> None:

@@ -175,6 +175,28 @@ def test_other_files_do_not_replace_a_store(small_store: Store, tmp_path: Path) 
     assert Store.open(small_store.path).manifest == small_store.manifest
 
 
+@pytest.mark.parametrize("target_exists", [True, False])
+def test_a_link_may_lead_to_the_store(
+    small_source: Path, small_store: Store, tmp_path: Path, target_exists: bool
+) -> None:
+    disk, link = tmp_path / "disk", tmp_path / "link"
+    disk.mkdir()
+    if target_exists:
+        (disk / "store").mkdir()
+    link.symlink_to(disk / "store")
+    assert import_store([small_source], link) == small_store.manifest
+    assert link.is_symlink()
+    assert [entry.name for entry in disk.iterdir()] == ["store"]
+
+
+def test_the_folder_one_stands_in_may_become_the_store(
+    small_source: Path, small_store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    assert import_store([small_source.absolute()], Path()) == small_store.manifest
+
+
 def test_an_empty_folder_may_become_the_store(small_source: Path, tmp_path: Path) -> None:
     store = tmp_path / "store"
     store.mkdir()
