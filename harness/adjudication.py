@@ -12,7 +12,7 @@ from typing import Any
 
 import duckdb
 
-from harness.errors import ScenarioError
+from harness.errors import HarnessError, RunError, ScenarioError
 from harness.scenario import Evidence, Scenario, Search
 from mcp_mimic.contract import VERDICTS, canonical_json
 
@@ -176,15 +176,21 @@ def merge_params(
     return canonical_json({**scenario.params, **params, **(replaced or {})})
 
 
+def sql_failure(scenario: Scenario, what: str, error: duckdb.Error) -> HarnessError:
+    """Why a scenario's SQL did not run: its own fault, or the machine's."""
+    told = f"{scenario.id}: {what} fails: {str(error).splitlines()[0]}"
+    if isinstance(error, duckdb.IOException | duckdb.OutOfMemoryException):
+        return RunError(told, "free memory and disk space and run the same command again")
+    return ScenarioError(told, f"correct it in {scenario.folder}")
+
+
 def _run(
     connection: duckdb.DuckDBPyConnection, scenario: Scenario, what: str, sql: str
 ) -> duckdb.DuckDBPyConnection:
     try:
         return connection.execute(sql)
     except duckdb.Error as error:
-        raise ScenarioError(
-            f"{scenario.id}: {what} fails: {str(error).splitlines()[0]}", f"correct it in {scenario.folder}"
-        ) from error
+        raise sql_failure(scenario, what, error) from error
 
 
 def _statement(sql: str) -> str:

@@ -195,14 +195,18 @@ def _write(out: Path, manifest: dict[str, Any], tasks: dict[str, tuple[CohortRow
     partial, replaced = (out.with_name(f".{out.name}.{what}") for what in ("partial", "replaced"))
     for leftover in (partial, replaced):
         shutil.rmtree(leftover, ignore_errors=True)
-    for name, (_, files) in tasks.items():
-        for path, content in files.files.items():
-            file = partial / name / path
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_bytes(content)
-            file.chmod(0o755 if file.suffix == ".sh" else 0o644)
-    text = json.dumps(manifest, indent=1, sort_keys=True) + "\n"
-    (partial / MANIFEST_FILE).write_text(text, encoding="utf-8")
+    try:
+        for name, (_, files) in tasks.items():
+            for path, content in files.files.items():
+                file = partial / name / path
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_bytes(content)
+                file.chmod(0o755 if file.suffix == ".sh" else 0o644)
+        text = json.dumps(manifest, indent=1, sort_keys=True) + "\n"
+        (partial / MANIFEST_FILE).write_text(text, encoding="utf-8")
+    except BaseException:
+        shutil.rmtree(partial, ignore_errors=True)
+        raise
     if out.exists():
         out.rename(replaced)
     partial.rename(out)

@@ -60,7 +60,7 @@ def run(arguments: list[str]) -> int:
     except (HarnessError, ChartServerError) as error:
         return complain(error.message, error.remedy)
     except OSError as error:
-        what = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+        what = f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error)
         return complain(what, "check the path, its permissions and the free disk space", FAILED)
     if code == INTERRUPTED:
         return complain("interrupted", "run the same command again: what is whole is kept", INTERRUPTED)

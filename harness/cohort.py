@@ -14,7 +14,7 @@ from typing import Any
 
 import duckdb
 
-from harness.adjudication import adjudicate
+from harness.adjudication import adjudicate, sql_failure
 from harness.cohort_file import CohortRow, read_cohort, write_rows
 from harness.errors import ScenarioError
 from harness.fragility import Fragility, assess_fragility
@@ -158,10 +158,7 @@ def _write_candidates(store: Store, scenario: Scenario, file: Path) -> None:
             )
             connection.execute(f"copy candidate to '{file}' (format parquet)")
         except duckdb.Error as error:
-            raise ScenarioError(
-                f"{scenario.id}: cohort.sql fails: {str(error).splitlines()[0]}",
-                f"correct it in {scenario.folder}",
-            ) from error
+            raise sql_failure(scenario, "cohort.sql", error) from error
 
 
 def _sample(

@@ -4,6 +4,7 @@ The slice of a task is opened once for all its systems; each trial has its own s
 """
 
 import asyncio
+import errno
 import json
 import shutil
 from collections.abc import Callable, Sequence
@@ -16,6 +17,7 @@ from harbor.trial.errors import AgentTimeoutError
 
 from harness.agents.base import Agent, Answer, Gold, Instrument, TaskView
 from harness.agents.recording import RecordingClient
+from harness.errors import RunError
 from harness.job import Job
 from harness.record import Attempt, Phase, describe_exception, harness_version, write_record
 from harness.scoring.files import MAX_REPORT
@@ -30,6 +32,8 @@ from mcp_mimic.store.store import Store
 
 MAX_TRIES = 3
 """One try and at most two more, when a trial died of the harness's own failure."""
+
+_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 
 Tell = Callable[[str, str], None]
 """Told `"start"` or `"done"`, and the system's tag."""
@@ -147,6 +151,7 @@ class _Trial:
             rewards = self._verify()
             self._phases["verifier"].end()
         except Exception as death:  # noqa: BLE001 - whatever killed the trial is its recorded cause
+            _require_disk(death)
             return Attempt(self._phases, None, describe_exception(death))
         return Attempt(self._phases, rewards, error)
 
@@ -210,6 +215,18 @@ class _Trial:
         )
         text = json.dumps(record.to_json_dict(), indent=2, ensure_ascii=False)
         (self._folder / "agent" / "trajectory.json").write_text(text + "\n", encoding="utf-8")
+
+
+def _require_disk(death: BaseException) -> None:
+    """RunError if the trial died of a full disk: the next one would too, and none of them is to be kept."""
+    cause: BaseException | None = death
+    while cause is not None:
+        if isinstance(cause, OSError) and cause.errno in _DISK:
+            raise RunError(
+                f"the trials cannot be written: {cause.strerror}",
+                "free disk space and run the same command again; whole trials are kept",
+            ) from death
+        cause = cause.__cause__
 
 
 async def _answer(agent: object, view: TaskView, client: RecordingClient, gold: Gold | None) -> Answer:

@@ -1,16 +1,18 @@
 """Stages that are skipped when what they would write is there already, made from the same inputs."""
 
+import fcntl
 import hashlib
 import json
 import shutil
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from harness.errors import JobError
 
-_FILE = "stages.json"
+_FILE, _LOCK = "stages.json", ".lock"
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,15 @@ Tell = Callable[[Outcome], None]
 
 
 def run_stages(folder: Path, stages: Iterable[Stage], tell: Tell) -> None:
-    """Run the stages in order, keyed by their own inputs and everything before them."""
+    """Run the stages in order, keyed by their own inputs and everything before them.
+
+    JobError if the folder is not theirs, or if another process is at it.
+    """
+    with _locked(folder):
+        _run_all(folder, stages, tell)
+
+
+def _run_all(folder: Path, stages: Iterable[Stage], tell: Tell) -> None:
     notes = _open(folder)
     key = ""
     for stage in stages:
@@ -73,12 +83,28 @@ def digest_of(folders: Iterable[Path]) -> str:
     return total.hexdigest()
 
 
-def _open(folder: Path) -> dict[str, dict[str, object]]:
-    """The folder's notes; a folder that these stages did not make is left alone."""
-    file = folder / _FILE
-    if folder.exists() and any(folder.iterdir()) and not file.is_file():
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Hold the folder for this process; one that these stages did not make is left alone."""
+    if folder.exists() and not folder.is_dir():
+        raise JobError(f"{folder} is no folder", "name an empty or new folder with --out")
+    there = {path.name for path in folder.iterdir()} if folder.exists() else set()
+    if there - {_LOCK} and _FILE not in there:
         raise JobError(f"{folder} has other files in it", "name an empty or new folder with --out")
     folder.mkdir(parents=True, exist_ok=True)
+    with (folder / _LOCK).open("a+") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise JobError(
+                f"{folder} is being made by another process", "wait for it, or name another folder with --out"
+            ) from error
+        yield
+
+
+def _open(folder: Path) -> dict[str, dict[str, object]]:
+    """The folder's notes."""
+    file = folder / _FILE
     try:
         notes = json.loads(file.read_bytes()) if file.is_file() else {}
     except ValueError:

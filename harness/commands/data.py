@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from harness.commands.options import Store
-from harness.errors import ScenarioError
+from harness.errors import CohortError, ScenarioError
 
 if TYPE_CHECKING:
     from harness.scenario import Scenario
@@ -62,6 +62,8 @@ def cohort(
     from mcp_mimic.store.store import Store as ChartStore
 
     chosen = _choose(load_scenarios(), scenario or [])
+    if out.is_dir() or not out.parent.is_dir():
+        raise CohortError(f"{out}: no file can be written there", "name a file in a folder that exists")
     cases = build_cohort(ChartStore.open(store), chosen, progress=_said)
     write_cohort(cases, out)
     for stratum in cases.strata:

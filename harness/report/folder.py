@@ -21,7 +21,7 @@ _COUNTS = {
 
 
 def write_report(summary: Summary, trials: Sequence[TrialScore], folder: Path) -> Path:
-    """Write the folder anew and return its page."""
+    """Write the folder's files anew, all or none of them, and return its page."""
     folder.mkdir(parents=True, exist_ok=True)
     page = folder / "index.html"
     numbers = json.dumps(summary, indent=2, allow_nan=False, ensure_ascii=False) + "\n"
@@ -31,8 +31,16 @@ def write_report(summary: Summary, trials: Sequence[TrialScore], folder: Path) -
         folder / "scores.json": numbers,
         folder / "trials.csv": trials_csv(trials),
     }
-    for path, text in files.items():
-        path.write_text(text, encoding="utf-8")
+    drafts = {path: path.with_name(f".{path.name}.draft") for path in files}
+    try:
+        for path, text in files.items():
+            drafts[path].write_text(text, encoding="utf-8")
+        for path, draft in drafts.items():
+            draft.replace(path)
+    finally:
+        for draft in drafts.values():
+            if draft.is_file():
+                draft.unlink()
     return page
 
 
@@ -97,10 +105,10 @@ def _row_names() -> tuple[str, ...]:
 
 def _row(trial: TrialScore) -> dict[str, object]:
     row: dict[str, object] = {
-        "trial": trial.trial,
+        "trial": _inert(trial.trial),
         "task": trial.task,
         "scenario": trial.scenario,
-        "system": trial.system,
+        "system": _inert(trial.system),
         "subject": trial.cluster,
         "status": trial.status,
         "cause": _inert(trial.cause or ""),

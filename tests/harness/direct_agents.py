@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import resource
 import signal
 import sys
 from pathlib import Path
@@ -123,3 +124,12 @@ class CancelsItself:
 class WritesTooMuch:
     async def answer(self, task: TaskView, client: Client[Any]) -> Answer:
         return Answer("## Answer: YES\n" + "and on " * 100_000)
+
+
+class FillsTheDisk:
+    """From its answer on, no file of this process may grow beyond a thousand bytes."""
+
+    async def answer(self, task: TaskView, client: Client[Any]) -> Answer:
+        _, most = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, most))
+        return Answer("## Answer: YES\n" + "and on " * 1000)

@@ -11,7 +11,7 @@ import pytest
 
 from harness.cohort import Cohort, build_cohort, read_cohort, write_cohort
 from harness.cohort_file import COLUMNS, CohortRow, write_rows
-from harness.errors import CohortError, ScenarioError
+from harness.errors import CohortError, RunError, ScenarioError
 from harness.scenario import Scenario, load_scenario
 from mcp_mimic.store.store import Store
 from tests.harness.toy_scenario import ADMITTED, FILES, Admissions, ward_store, write_toy
@@ -128,6 +128,13 @@ def test_sql_that_returns_the_wrong_thing_is_named(name: str, store: Store, tmp_
     with pytest.raises(ScenarioError) as caught:
         build_cohort(store, [load_scenario(write_toy(tmp_path, {name: sql}))])
     assert said in caught.value.message
+
+
+def test_sql_that_the_machine_fails_is_not_the_scenarios_fault(store: Store, tmp_path: Path) -> None:
+    sql = "select * from read_csv('/nowhere/at/all.csv')"
+    scenario = load_scenario(write_toy(tmp_path, {"cohort.sql": sql}))
+    with pytest.raises(RunError, match=r"cohort\.sql fails: IO Error"):
+        build_cohort(store, [scenario])
 
 
 @pytest.mark.parametrize("name", SQL_SLIPS)

@@ -1,6 +1,7 @@
 """A direct trial: the same server and scoring as in containers, and a folder as Harbor writes it."""
 
 import json
+import resource
 import shutil
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from harbor.models.trial.config import TrialConfig
 from harbor.models.trial.result import TrialResult
 
 from harness.direct import Batch, DirectRunner, Setting
-from harness.errors import TaskError
+from harness.errors import RunError, TaskError
 from harness.systems import System, load_systems
 from harness.taskset import TaskSet
 from harness.trial import read_trial
@@ -142,6 +143,16 @@ def test_what_no_file_can_hold_is_the_agents_mistake_and_scored(
     assert _score(trial)["outcome"] == outcome
     assert sum(path.stat().st_size for path in trial.rglob("*") if path.is_file()) < 300_000
     Trajectory.model_validate_json((trial / "agent" / "trajectory.json").read_bytes())
+
+
+def test_a_full_disk_ends_the_run_and_buries_no_trial(tiny: TinyWorld, tmp_path: Path) -> None:
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    try:
+        with pytest.raises(RunError, match="the trials cannot be written: File too large"):
+            _trial(tiny, tmp_path, _system("FillsTheDisk"))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert not [path for path in tmp_path.iterdir() if not path.name.startswith(".")]
 
 
 def test_a_trial_that_is_whole_is_not_run_a_second_time(tiny: TinyWorld, tmp_path: Path) -> None:

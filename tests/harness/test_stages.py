@@ -73,6 +73,21 @@ def test_a_folder_with_other_files_in_it_is_left_alone(tmp_path: Path) -> None:
         run_stages(tmp_path, _stages(tmp_path, "a", []), lambda _: None)
 
 
+def test_one_process_at_a_time_makes_a_folder(tmp_path: Path) -> None:
+    def again() -> str:
+        run_stages(tmp_path, [], lambda _: None)
+        return ""
+
+    with pytest.raises(JobError, match="being made by another process"):
+        run_stages(tmp_path, [Stage("one", "", (), again)], lambda _: None)
+
+
+def test_a_file_is_no_folder_for_stages(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(JobError, match="is no folder"):
+        run_stages(tmp_path / "file", [], lambda _: None)
+
+
 def test_a_digest_moves_with_names_and_bytes_and_with_nothing_else(tmp_path: Path) -> None:
     folder = tmp_path / "data"
     (folder / "__pycache__").mkdir(parents=True)

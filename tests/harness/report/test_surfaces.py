@@ -144,6 +144,20 @@ def test_small_and_empty_jobs_have_a_report_too(trials: list[TrialScore], tmp_pa
     assert NOTE in _printed(summary, 80)
 
 
+def test_a_report_that_cannot_be_written_whole_leaves_the_first_one(
+    summary: dict[str, Any], trials: list[TrialScore], tmp_path: Path
+) -> None:
+    write_report(summary, trials, tmp_path)
+    first = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    with pytest.raises(ValueError, match="JSON"):
+        write_report(summary | {"job": {"tasks": float("nan")}}, trials, tmp_path)
+    (tmp_path / ".trials.csv.draft").mkdir()
+    with pytest.raises(OSError, match="directory"):
+        write_report(summary | {"job": {"name": "other"}}, trials, tmp_path)
+    (tmp_path / ".trials.csv.draft").rmdir()
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == first
+
+
 def test_a_second_report_replaces_the_first(
     summary: dict[str, Any], trials: list[TrialScore], tmp_path: Path
 ) -> None:
