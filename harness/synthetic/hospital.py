@@ -9,6 +9,7 @@ from harness.errors import HarnessError
 from harness.scenario import load_scenarios
 from harness.synthetic.chart import Chart, open_chart
 from harness.synthetic.codes import add_codes, add_orders
+from harness.synthetic.consequences import clear_operations, withhold_potassium
 from harness.synthetic.cultures import add_cultures
 from harness.synthetic.dictionaries import dictionary_rows
 from harness.synthetic.drugs import add_drugs
@@ -18,7 +19,7 @@ from harness.synthetic.labs import add_labs
 from harness.synthetic.numbering import number
 from harness.synthetic.overlay import plant, suppress
 from harness.synthetic.plan import Case, PlantedScenario, plan_cases
-from harness.synthetic.procedures import add_procedures, clear_operations
+from harness.synthetic.procedures import add_procedures
 from harness.synthetic.vitals import add_lab_copies, add_vitals
 from harness.synthetic.writer import open_tables
 from mcp_mimic.store.classification import seal_synthetic
@@ -130,5 +131,6 @@ def fill_chart(chart: Chart) -> None:
         suppress(chart, chart.case.plant)
         plant(chart, chart.case.plant)
     clear_operations(chart)
+    withhold_potassium(chart)
     add_lab_copies(chart)
     number(chart)

@@ -1,10 +1,9 @@
 """Bedside procedures of the ICU: lines, ventilation, imaging, the operating room, dialysis; line dates."""
 
-from collections.abc import Iterator
 from datetime import datetime, timedelta
 from random import Random
 
-from harness.synthetic.chart import Chart, Row, minute, pick_caregiver
+from harness.synthetic.chart import Chart, minute, pick_caregiver
 from harness.synthetic.dictionaries import chart_items
 from harness.synthetic.stays import Admission, Segment
 
@@ -41,31 +40,6 @@ def add_procedures(chart: Chart) -> None:
         _add_tasks(chart, place, rng)
         if chart.person.condition == "dialysis":
             _add_dialysis(chart, place, rng)
-
-
-def clear_operations(chart: Chart) -> None:
-    """Take out what nobody charts on the unit while the patient is in the operating room."""
-    away = [span for _, stay in chart.icu_stays() for span in _operations(chart, stay)]
-
-    def here(row: Row) -> bool:
-        return not any(sent < row["charttime"] < received for sent, received in away)
-
-    for table in ("icu.chartevents", "hosp.emar"):
-        chart.rows[table] = [row for row in chart.rows[table] if here(row)]
-    kept = {id(row) for row in chart.rows["hosp.emar"]}
-    details = chart.rows["hosp.emar_detail"]
-    chart.rows["hosp.emar_detail"] = [row for row in details if id(row["_emar"]) in kept]
-
-
-def _operations(chart: Chart, stay: Segment) -> Iterator[tuple[datetime, datetime]]:
-    rows = [row for row in chart.rows["icu.procedureevents"] if row["stay_id"] == stay.stay_id]
-    operation = chart.operation(stay)
-    for received in (row["starttime"] for row in rows if row["itemid"] == _OR_RECEIVED):
-        sent = [row["starttime"] for row in rows if row["itemid"] == _OR_SENT]
-        if operation and received == operation[1]:
-            yield operation
-        elif before := [time for time in sent if time < received]:
-            yield max(before), received
 
 
 def add_procedure(

@@ -124,3 +124,17 @@ def test_nobody_charts_vitals_or_doses_in_the_operating_room(ask: Any) -> None:
         )
         == []
     )
+
+
+def test_no_potassium_is_given_on_top_of_a_high_one(ask: Any) -> None:
+    assert (
+        ask(
+            """with given as (
+            select subject_id, starttime as moment from icu.inputevents where itemid = 225166
+            union all select subject_id, charttime from hosp.emar where medication = 'Potassium Chloride')
+        select distinct g.subject_id from given g join hosp.labevents l using (subject_id)
+        where l.itemid = 50971 and l.valuenum >= 5.5
+          and g.moment between greatest(l.charttime, l.storetime) and l.storetime + interval 6 hour"""
+        )
+        == []
+    )
