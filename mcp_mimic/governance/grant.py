@@ -8,6 +8,7 @@ from mcp_mimic.contract import ContractError, Grant
 from mcp_mimic.errors import GrantError
 
 _MAX_GRANT_BYTES = 65_536
+_FLAGS = {"subject_id": "--patient", "as_of": "--as-of", "sealed_hadm_id": "--sealed-hadm-id"}
 
 
 def read_grant(path: Path) -> Grant:
@@ -43,9 +44,10 @@ def grant_from_flags(subject_id: int, as_of: str, sealed_hadm_id: int | None = N
             }
         )
     except ContractError as error:
-        raise GrantError(
-            str(error).replace("grant: as_of", "--as-of"), "give a time such as --as-of 2180-07-23T14:00:00"
-        ) from error
+        text = str(error)
+        for key, flag in _FLAGS.items():
+            text = text.replace(f"grant: {key}", flag)
+        raise GrantError(text, "see mcp-mimic serve --help for an example") from error
 
 
 def bind_to_store(grant: Grant, fingerprint: str) -> Grant:

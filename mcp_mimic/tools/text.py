@@ -10,6 +10,9 @@ from mcp_mimic.tools.sources import Source
 from mcp_mimic.tools.window import iso
 
 SEPARATOR = " | "
+_NO_UNIT = (None, "None")
+"""The record writes None behind the count of a task: "Chest X-Ray, 1 None" would read as none done."""
+
 _CONTROLS = {"Cc", "Cf", "Zl", "Zp", "Cs", "Co"}
 
 
@@ -69,7 +72,7 @@ def _value_cells(source: Source, row: Row) -> list[str]:
         if name in shown or (name == "valuenum" and _says_the_same(row.get("value"), value)):
             continue
         unit = row.get(source.units.get(name, ""))
-        text = clean(value) if unit is None else f"{clean(value)} {clean(unit)}"
+        text = clean(value) if unit in _NO_UNIT else f"{clean(value)} {clean(unit)}"
         cells.append(text if name == "value" else f"{name}={text}")
     return cells
 

@@ -50,9 +50,13 @@ def test_flags_make_a_grant_with_default_limits() -> None:
     assert (grant.subject_id, grant.sealed_hadm_id, grant.tools) == (7, 20, ("*",))
 
 
-def test_a_time_that_is_none_is_named_by_its_flag() -> None:
+def test_what_is_wrong_is_named_by_its_flag() -> None:
     with pytest.raises(GrantError, match="--as-of must be a time"):
         grant_from_flags(7, "yesterday")
+    with pytest.raises(GrantError, match="--patient must be a whole number"):
+        grant_from_flags(2**63, "2150-03-04")
+    with pytest.raises(GrantError, match="--sealed-hadm-id must be a whole number"):
+        grant_from_flags(7, "2150-03-04", 2**63)
 
 
 def test_a_grant_is_bound_to_its_store_and_refused_for_another() -> None:

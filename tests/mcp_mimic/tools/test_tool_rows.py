@@ -110,6 +110,14 @@ def test_a_test_of_urine_is_not_taken_for_one_of_blood(tmp_path: Path) -> None:
     assert "51478 Glucose, Urine | 100 mg/dL" in told.text
 
 
+def test_a_task_without_a_unit_does_not_read_as_not_done(tmp_path: Path) -> None:
+    done = {"eid": "proc:1", "itemid": 225459, "starttime": hours(1), "value": 1.0, "valueuom": "None"}
+    told = ask(tmp_path, "get_procedures", rows={"icu.procedureevents": [done]})
+    assert "225459 - | 1" in told.text
+    assert "None" not in told.text
+    assert told.data["rows"][0]["valueuom"] == "None"
+
+
 def test_an_itemid_written_as_text_is_an_itemid(tmp_path: Path) -> None:
     assert ask(tmp_path, "get_labs", items="[50971]").data["filter"]["items"] == [50971]
     (tmp_path / "b").mkdir()
