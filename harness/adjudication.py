@@ -16,6 +16,7 @@ from harness.errors import HarnessError, RunError, ScenarioError
 from harness.scenario import Evidence, Scenario, Search
 from mcp_mimic.contract import VERDICTS, canonical_json
 
+_SQL_FAULTS = (duckdb.ProgrammingError, duckdb.DataError, duckdb.IntegrityError, duckdb.NotSupportedError)
 ROLES = ("sufficient", "relevant", "qualifying")
 
 
@@ -179,9 +180,9 @@ def merge_params(
 def sql_failure(scenario: Scenario, what: str, error: duckdb.Error) -> HarnessError:
     """Why a scenario's SQL did not run: its own fault, or the machine's."""
     told = f"{scenario.id}: {what} fails: {str(error).splitlines()[0]}"
-    if isinstance(error, duckdb.IOException | duckdb.OutOfMemoryException):
-        return RunError(told, "free memory and disk space and run the same command again")
-    return ScenarioError(told, f"correct it in {scenario.folder}")
+    if isinstance(error, _SQL_FAULTS):
+        return ScenarioError(told, f"correct it in {scenario.folder}")
+    return RunError(told, "check the store, free memory and disk space, and run the same command again")
 
 
 def _run(

@@ -20,6 +20,7 @@ runs.register(app)
 demo.register(app)
 
 DONE, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
+_DUCKDB_INTERRUPTED = "Query interrupted"  # what Ctrl-C becomes inside a query
 
 
 def _print_version(wanted: bool) -> None:
@@ -62,9 +63,24 @@ def run(arguments: list[str]) -> int:
     except OSError as error:
         what = f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error)
         return complain(what, "check the path, its permissions and the free disk space", FAILED)
+    except Exception as error:
+        if str(error) == _DUCKDB_INTERRUPTED:
+            code = INTERRUPTED
+        elif _is_the_engines(error):
+            what = f"the store cannot be read: {str(error).splitlines()[0]}"
+            return complain(
+                what, "check it with `mcp-mimic check`, and the free memory and disk space", FAILED
+            )
+        else:
+            raise
     if code == INTERRUPTED:
         return complain("interrupted", "run the same command again: what is whole is kept", INTERRUPTED)
     return code if isinstance(code, int) else DONE
+
+
+def _is_the_engines(error: Exception) -> bool:
+    """Whether DuckDB raised it; the module is too slow to be imported for commands that need no chart."""
+    return any(kind.__module__ == "_duckdb" for kind in type(error).__mro__)
 
 
 def complain(message: str, remedy: str, code: int = USAGE) -> int:

@@ -1,6 +1,8 @@
 """The command line: data on stdout, words on stderr, exit codes, and mistakes in two lines."""
 
 import json
+import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -114,6 +116,49 @@ def test_dead_trials_are_told_by_the_exit_code(tiny: TinyWorld, tmp_path: Path, 
     (dead / "verifier" / "reward.json").unlink()
     assert _run(tiny, tmp_path, "run", "--systems", "always-yes", "-n", "1") == 1
     assert "1 trials run, 1 kept, 1 dead" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("after", [0.03, 0.1, 0.2])
+def test_ctrl_c_is_two_lines_inside_a_query_too(
+    tiny: TinyWorld, tmp_path: Path, capsys: Captured, after: float
+) -> None:
+    asked = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    signal.setitimer(signal.ITIMER_REAL, after)
+    try:
+        code = run(["cohort", "--store", str(tiny.store), "--out", str(tmp_path / "cohort.csv")])
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, asked)
+    assert code == 130
+    assert capsys.readouterr().err.splitlines() == [
+        "error: interrupted",
+        "hint: run the same command again: what is whole is kept",
+    ]
+    assert not (tmp_path / "cohort.csv").exists()
+
+
+@pytest.mark.parametrize("command", ["cohort", "build"])
+def test_a_store_with_torn_pages_is_two_lines(
+    tiny: TinyWorld, tmp_path: Path, capsys: Captured, command: str
+) -> None:
+    store, cohort = tmp_path / "store", tmp_path / "cohort.csv"
+    shutil.copytree(tiny.store, store)
+    file = next(store.glob("*.duckdb"))
+    with file.open("r+b") as pages:
+        for place in range(file.stat().st_size * 2 // 3, file.stat().st_size - 4096, 8192):
+            pages.seek(place)
+            pages.write(b"\xff" * 100)
+    cohort.write_text(
+        "scenario,subject_id,index_time,as_of,gold\n"
+        "05-lactate-remeasurement-six-hours,10000001,2150-03-01T08:00:00,2150-03-02T08:00:00,yes\n"
+    )
+    given = ["--out", str(tmp_path / "x.csv")]
+    if command == "build":
+        given = ["--cohort", str(cohort), "--out", str(tmp_path / "tasks")]
+    assert run([command, "--store", str(store), *given]) in (1, 2)  # as far as it could be opened
+    error, hint = capsys.readouterr().err.splitlines()
+    assert error.startswith("error: ")
+    assert hint.startswith("hint: ")
 
 
 def test_an_unwritable_place_is_one_line_and_exit_1(
