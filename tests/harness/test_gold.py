@@ -76,13 +76,13 @@ def test_only_the_requirements_of_the_verdict_and_rule_are_there(world: World) -
     assert found == {
         "lactate yes": ["index_lactate", "repeat_lactate"],
         "lactate no": ["index_lactate", "no_repeat", "presence"],
-        "lactate lack": ["index_lactate", "departure"],
+        "lactate lack": ["index_lactate", "no_repeat", "departure"],
         "lactate silent": ["index_lactate", "no_laboratory"],
-        "lactate ambiguity": ["index_lactate", "first_culture", "late_lactate"],
+        "lactate ambiguity": ["index_lactate", "no_repeat", "first_culture", "late_lactate"],
         "potassium yes": ["index_potassium", "treatment"],
         "potassium no": ["index_potassium", "no_treatment"],
         "potassium lack": ["index_potassium", "no_treatment"],
-        "potassium ambiguity": ["index_potassium", "disputing_potassium"],
+        "potassium ambiguity": ["index_potassium", "no_treatment", "disputing_potassium"],
     }
 
 
