@@ -1,5 +1,6 @@
 """What a report's tables are made of, and how numbers are written in them."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +16,7 @@ SHORT = {
     "none": "no verdict",
 }
 NOT_DEFINED = "–"
+_NUMBER = re.compile(r"(?:[-+<]?\d+(?:\.\d+)?(?:(?:–| to )-?\d+)?|–)?")
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,7 @@ class Sheet:
 
 def is_number(text: str) -> bool:
     """Whether a cell's text is a number, an interval, or stands for one."""
-    return text == "" or text[0] in "0123456789+-–<"
+    return _NUMBER.fullmatch(text) is not None
 
 
 def percent(value: float | None) -> Cell:
@@ -62,7 +64,10 @@ def span(interval: Mapping[str, Any]) -> Cell:
 
 def signed(value: float | None) -> str:
     """A difference in points, with its sign."""
-    return NOT_DEFINED if value is None else f"{100 * value:+.1f}"
+    if value is None:
+        return NOT_DEFINED
+    text = f"{100 * value:+.1f}"
+    return text if float(text) else "0.0"
 
 
 def decimal(value: float | None) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from harness.report.cells import is_number, signed
 from harness.report.folder import report_markdown, trials_csv, write_report
 from harness.report.page import report_page
 from harness.report.sheets import all_sheets, terminal_sheets
@@ -165,3 +166,12 @@ def test_a_second_report_replaces_the_first(
     first = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     write_report(summary, trials, tmp_path)
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == first
+
+
+def test_a_cell_that_only_begins_like_a_number_is_text() -> None:
+    assert all(map(is_number, ("", "–", "12", "30.8", "+4.0", "-4.0", "18–45", "-3 to 12", "<0.001")))
+    assert not any(map(is_number, ("01-kdigo-stage-two-in-icu", "2 of 3", "a", "1-model", "- x")))
+
+
+def test_no_difference_has_no_sign() -> None:
+    assert [signed(value) for value in (0.0, -0.0, 0.1, -0.1, None)] == ["0.0", "0.0", "+10.0", "-10.0", "–"]
