@@ -86,5 +86,8 @@ def _is_the_engines(error: Exception) -> bool:
 def complain(message: str, remedy: str, code: int = USAGE) -> int:
     """Say what is wrong and what to do, one line each, on stderr; returns the exit code."""
     for word, text in (("error", message), ("hint", remedy)):
-        sys.stderr.write(f"{word}: {' '.join(text.split())}\n")
+        shown = "".join(
+            mark if mark.isprintable() else " " for mark in text
+        )  # a name may hold a terminal's codes
+        sys.stderr.write(f"{word}: {' '.join(shown.split())}\n")
     return code

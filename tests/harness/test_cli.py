@@ -161,6 +161,17 @@ def test_a_store_with_torn_pages_is_two_lines(
     assert hint.startswith("hint: ")
 
 
+def test_a_names_control_codes_do_not_reach_the_terminal(
+    tiny: TinyWorld, tmp_path: Path, capsys: Captured
+) -> None:
+    (tmp_path / "job" / "evil__\x1b[31mred\n\u202e").mkdir(parents=True)
+    assert run(["grade", str(tmp_path / "job"), "--tasks", str(tiny.tasks)]) == 2
+    printed = capsys.readouterr().err
+    assert len(printed.splitlines()) == 2
+    assert "\x1b" not in printed
+    assert "\u202e" not in printed
+
+
 def test_an_unwritable_place_is_one_line_and_exit_1(
     tiny: TinyWorld, tmp_path: Path, capsys: Captured
 ) -> None:
