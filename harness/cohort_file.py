@@ -163,7 +163,7 @@ class _Cells:
         if moment is None or moment.tzinfo is not None or moment.year not in _YEARS:
             raise self.fail(
                 f"{name} is {self._cells[name]!r}",
-                f"{name} must be a local time of the record such as 2180-07-23T14:00:00",
+                f"{name} must be a local time of the record such as 2150-03-04T14:00:00",
             )
         return moment
 

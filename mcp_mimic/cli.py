@@ -151,7 +151,7 @@ def serve(
         int | None, typer.Option(metavar="SUBJECT", help="Whose chart, instead of a grant file.")
     ] = None,
     as_of: Annotated[
-        str | None, typer.Option(metavar="TIME", help="The moment to be at, e.g. 2180-07-23T14:00:00.")
+        str | None, typer.Option(metavar="TIME", help="The moment to be at, e.g. 2150-03-04T14:00:00.")
     ] = None,
     sealed_hadm_id: Annotated[
         int | None, typer.Option(help="Admission whose summary and codes stay hidden.")
@@ -170,7 +170,7 @@ def serve(
 
     Over stdio until the client leaves, or over HTTP with --http. The grant comes from a file, or from --patient and --as-of.
 
-    Example: mcp-mimic serve --store store --patient 10000032 --as-of 2180-07-23T14:00:00
+    Example: mcp-mimic serve --store store --patient 12345678 --as-of 2150-03-04T14:00:00
     """
     from mcp_mimic import http as transport
     from mcp_mimic.settings import ServeSettings

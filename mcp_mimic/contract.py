@@ -166,7 +166,7 @@ def _moment(data: Mapping[str, Any], name: str) -> datetime:
     try:
         moment = datetime.fromisoformat(_string(data, name))
     except ValueError as error:
-        raise ContractError(f"grant: {name} must be a time such as 2180-07-23T14:00:00") from error
+        raise ContractError(f"grant: {name} must be a time such as 2150-03-04T14:00:00") from error
     if moment.tzinfo is not None:
         raise ContractError(
             f"grant: {name} must have no time zone (the record's times are shifted local times)"

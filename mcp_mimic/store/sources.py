@@ -48,21 +48,30 @@ def find_sources(folders: Sequence[Path]) -> dict[str, SourceFile]:
 
 def seal_folders(folders: Sequence[Path]) -> list[Path]:
     """Folders in which a synthetic hospital's seal can lie: the sources, and the parents of modules."""
-    return [folder.parent if folder.resolve().name in SCHEMAS else folder for folder in folders]
+    return [folder.parent if _is_module(folder) else folder for folder in folders]
 
 
 def _module_folders(folder: Path) -> list[Path]:
     if not folder.is_dir():
         raise StoreError(f"{folder}: no such folder", "Give the folder that holds hosp/ and icu/.")
-    if folder.resolve().name in SCHEMAS:
+    if _is_module(folder):
         return [folder.resolve()]
-    modules = [folder / schema for schema in SCHEMAS if (folder / schema).is_dir()]
+    modules = _modules_in(folder)
     if not modules:
         raise StoreError(
             f"{folder}: holds none of the folders {', '.join(SCHEMAS)}",
             "Give the folder of a MIMIC-IV release, the one that holds hosp/ and icu/.",
         )
     return modules
+
+
+def _is_module(folder: Path) -> bool:
+    """Whether the folder is a module itself; a release may lie in a folder that happens to be named like one."""
+    return folder.resolve().name in SCHEMAS and not _modules_in(folder)
+
+
+def _modules_in(folder: Path) -> list[Path]:
+    return [folder / schema for schema in SCHEMAS if (folder / schema).is_dir()]
 
 
 def _in_module(directory: Path) -> list[SourceFile]:

@@ -27,7 +27,7 @@ Moment = Annotated[str, StringConstraints(strip_whitespace=True, min_length=4, m
 
 Start = Annotated[
     Moment | None,
-    Field(description="First moment of the window, included; local time, e.g. 2180-07-23T14:00. Omit: open."),
+    Field(description="First moment of the window, included; local time, e.g. 2150-03-04T14:00. Omit: open."),
 ]
 End = Annotated[
     Moment | None,

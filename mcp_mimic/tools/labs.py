@@ -23,6 +23,6 @@ def get_labs(
     Items are itemids or parts of labels; a label names its specimen unless that is blood ("pH, Urine"). An
     itemid counts as searched even if this patient has no such row; a label that nothing matches covers
     nothing. So to show that a test is absent, search by itemid, or without items over the window. `valuenum` is the number even where `value` is `___`.
-    Example: get_labs(items=["creatinine"], start="2180-07-20", end="2180-07-23T14:00", order="oldest").
+    Example: get_labs(items=["creatinine"], start="2150-03-01", end="2150-03-04T14:00", order="oldest").
     """
     return read_rows(call, "hosp.labevents", Page(start, end, order, limit, cursor), items=items)

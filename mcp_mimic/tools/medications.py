@@ -49,7 +49,7 @@ def get_medications(
     after the as-of time. Names are parts of drug names and count as searched even
     if nothing matches; infusions resolve names to itemids, so show absence there by itemid or without filter.
     A few eMAR rows have no drug name, only a product in their detail: a search by names leaves them out.
-    Example: get_medications(record="administrations", names=["calcium gluc"], start="2180-07-23T12:00").
+    Example: get_medications(record="administrations", names=["calcium gluc"], start="2150-03-04T12:00").
     """
     if items and record != "infusions":
         raise ToolError(

@@ -30,7 +30,7 @@ def get_microbiology(
     A culture without a result at the as-of time shows as one row with its specimen and draw time only.
     Organism and antibiotic columns are there where something grew. Specimens are parts of names and count
     as searched even if nothing matches.
-    Example: get_microbiology(specimen=["blood culture"], start="2180-07-22").
+    Example: get_microbiology(specimen=["blood culture"], start="2150-03-03").
     """
     page = Page(start, end, order, limit, cursor)
     return read_rows(call, "hosp.microbiologyevents", page, names=specimen)

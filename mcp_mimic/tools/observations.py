@@ -31,6 +31,6 @@ def get_observations(
 
     Items are itemids or parts of labels; for record="outpatient" parts of result names only. A label that
     nothing matches covers nothing: to show absence, search by itemid or without items.
-    Example: get_observations(record="charted", items=[220045], start="2180-07-23T08:00").
+    Example: get_observations(record="charted", items=[220045], start="2150-03-04T08:00").
     """
     return read_rows(call, _TABLES[record], Page(start, end, order, limit, cursor), items=items)

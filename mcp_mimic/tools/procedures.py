@@ -32,6 +32,6 @@ def get_procedures(
     Codes are known only after an admission's discharge. Items are itemids or parts of labels for
     record="bedside", parts of a code or its title otherwise. A bedside label that nothing matches covers
     nothing: to show absence, search by itemid or without items.
-    Example: get_procedures(record="bedside", items=[225802, 225441], start="2180-07-20").
+    Example: get_procedures(record="bedside", items=[225802, 225441], start="2150-03-01").
     """
     return read_rows(call, _TABLES[record], Page(start, end, order, limit, cursor), items=items)

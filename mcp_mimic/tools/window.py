@@ -5,7 +5,7 @@ from datetime import datetime, time
 
 from mcp_mimic.errors import ToolError
 
-_EXAMPLE = "write local times such as 2180-07-23T14:00 (no time zone)"
+_EXAMPLE = "write local times such as 2150-03-04T14:00 (no time zone)"
 
 
 @dataclass(frozen=True)
@@ -49,6 +49,6 @@ def _moment(name: str, text: str, *, end_of_day: bool = False) -> datetime:
         raise ToolError(f"{name} is not a time", _EXAMPLE, code="window") from error
     if moment.tzinfo is not None:
         raise ToolError(f"{name} has a time zone; the record's times have none", _EXAMPLE, code="window")
-    if end_of_day and len(text) <= len("2180-07-23") and moment.time() == time():
+    if end_of_day and len(text) <= len("2150-03-04") and moment.time() == time():
         return moment.replace(hour=23, minute=59, second=59)
     return moment

@@ -76,7 +76,7 @@ def test_no_argument_can_name_another_patient_or_another_moment(tmp_path: Path, 
         async with session(tmp_path) as chart:
             for tool in ("get_labs", "get_patient_overview", "search_items"):
                 told = await chart.call(
-                    tool, **{name: 10000032, **({"query": "xx"} if "search" in tool else {})}
+                    tool, **{name: 12345678, **({"query": "xx"} if "search" in tool else {})}
                 )
                 assert told.data["error"]["code"] == "arguments"
                 assert chart.last()["outcome"] == "error"

@@ -1,6 +1,7 @@
 """Sources that cannot be imported are named in one line, with the remedy, and leave nothing behind."""
 
 import gzip
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -131,6 +132,14 @@ def test_a_folder_that_is_not_a_store_is_not_touched(small_source: Path, tmp_pat
 
 def test_modules_may_be_given_one_by_one(small_source: Path, tmp_path: Path, small_store: Store) -> None:
     manifest = import_store([small_source / "hosp", small_source / "icu"], tmp_path / "store")
+    assert manifest.fingerprint == small_store.manifest.fingerprint
+
+
+def test_a_release_may_lie_in_a_folder_named_like_a_module(
+    small_source: Path, tmp_path: Path, small_store: Store
+) -> None:
+    shutil.copytree(small_source, tmp_path / "hosp")
+    manifest = import_store([tmp_path / "hosp"], tmp_path / "store")
     assert manifest.fingerprint == small_store.manifest.fingerprint
 
 
