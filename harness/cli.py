@@ -7,7 +7,7 @@ import typer
 
 from harness.commands import data, demo, runs
 from harness.errors import HarnessError, RunError
-from mcp_mimic.errors import ChartServerError
+from mcp_mimic.errors import ChartServerError, told
 
 app = typer.Typer(
     name="harness",
@@ -85,9 +85,5 @@ def _is_the_engines(error: Exception) -> bool:
 
 def complain(message: str, remedy: str, code: int = USAGE) -> int:
     """Say what is wrong and what to do, one line each, on stderr; returns the exit code."""
-    for word, text in (("error", message), ("hint", remedy)):
-        shown = "".join(
-            mark if mark.isprintable() else " " for mark in text
-        )  # a name may hold a terminal's codes
-        sys.stderr.write(f"{word}: {' '.join(shown.split())}\n")
+    sys.stderr.write(told(message, remedy))
     return code

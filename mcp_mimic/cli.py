@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mcp_mimic.errors import ChartServerError
+from mcp_mimic.errors import ChartServerError, told
 
 if TYPE_CHECKING:
     from mcp_mimic.store.check import CheckReport
@@ -62,8 +62,7 @@ def run(arguments: list[str]) -> int:
 
 def complain(message: str, remedy: str, code: int = USAGE) -> int:
     """Say what is wrong and what to do, one line each, on stderr; returns the exit code."""
-    for word, text in (("error", message), ("hint", remedy)):
-        sys.stderr.write(f"{word}: {' '.join(text.split())}\n")
+    sys.stderr.write(told(message, remedy))
     return code
 
 

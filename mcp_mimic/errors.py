@@ -54,3 +54,15 @@ class ToolError(ChartServerError):
     """A tool call is refused or cannot be answered; code, sentence and remedy reach the client."""
 
     code = "tool"
+
+
+def told(message: str, remedy: str) -> str:
+    """An error as a person reads it: what happened and what to do, one line each.
+
+    What cannot be printed becomes a blank, since a name in a message may hold a terminal's codes.
+    """
+    lines = {"error": message, "hint": remedy}
+    printable = {
+        word: "".join(mark if mark.isprintable() else " " for mark in text) for word, text in lines.items()
+    }
+    return "".join(f"{word}: {' '.join(text.split())}\n" for word, text in printable.items())
