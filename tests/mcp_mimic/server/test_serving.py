@@ -105,6 +105,7 @@ def test_over_http_real_clients_plain_calls_and_the_host_guard(small_store: Stor
                 server.post("tools/list", {}, **headers)
 
 
+@pytest.mark.slow
 def test_a_live_server_seals_on_demand_and_a_dead_one_cannot(
     small_store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -128,6 +129,7 @@ def test_a_live_server_seals_on_demand_and_a_dead_one_cannot(
     assert not read_audit((dead / "audit.jsonl").read_text().splitlines()).sealed
 
 
+@pytest.mark.slow
 def test_a_killed_server_started_again_goes_on_with_its_audit(small_store: Store, tmp_path: Path) -> None:
     for calls in (1, 2):
         with http_server(small_store, "--audit", str(tmp_path)) as server:
@@ -136,6 +138,7 @@ def test_a_killed_server_started_again_goes_on_with_its_audit(small_store: Store
         assert (reading.problem, len(reading.calls)) == (None, calls)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_the_server_without_seal_or_traceback(
     small_store: Store, tmp_path: Path, number: signal.Signals
@@ -149,6 +152,7 @@ def test_a_signal_ends_the_server_without_seal_or_traceback(
     assert [path.name for path in tmp_path.iterdir()] == ["audit.jsonl"]
 
 
+@pytest.mark.slow
 def test_a_signal_ends_a_stdio_server_that_still_has_a_client(small_store: Store, tmp_path: Path) -> None:
     arguments = [*COMMAND, *served(small_store, "--audit", str(tmp_path))]
     with subprocess.Popen(

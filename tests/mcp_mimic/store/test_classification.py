@@ -27,6 +27,7 @@ def test_a_sealed_hospital_is_synthetic_and_has_the_layout_of_3_1(tmp_path: Path
     assert manifest.fingerprint == content
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
 def test_a_seal_holds_in_another_format(tmp_path: Path, suffix: str) -> None:
     seal_synthetic(write_hospital(tmp_path / "sealed"))
