@@ -16,7 +16,7 @@ SHORT = {
     "none": "no verdict",
 }
 NOT_DEFINED = "–"
-_NUMBER = re.compile(r"(?:[-+<]?\d+(?:\.\d+)?(?:(?:–| to )-?\d+)?|–)?")
+_NUMBER = re.compile(r"(?:[-+<]?\d+(?:\.\d+)?(?:(?:–| to )-?\d+)?[ =<·r!]?|–)?")
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Sheet:
 
 
 def is_number(text: str) -> bool:
-    """Whether a cell's text is a number, an interval, or stands for one."""
+    """Whether a cell's text is a number, an interval, or stands for one; a mark may follow it."""
     return _NUMBER.fullmatch(text) is not None
 
 
