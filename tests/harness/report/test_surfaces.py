@@ -169,7 +169,12 @@ def test_a_second_report_replaces_the_first(
 
 
 def test_a_cell_that_only_begins_like_a_number_is_text() -> None:
-    assert all(map(is_number, ("", "–", "12", "30.8", "+4.0", "-4.0", "18–45", "-3 to 12", "<0.001", "30.8=", "100.0 ")))
+    assert all(
+        map(
+            is_number,
+            ("", "–", "12", "30.8", "+4.0", "-4.0", "18–45", "-3 to 12", "<0.001", "30.8=", "100.0 "),
+        )
+    )
     assert not any(map(is_number, ("01-kdigo-stage-two-in-icu", "2 of 3", "a", "1-model", "- x")))
 
 
