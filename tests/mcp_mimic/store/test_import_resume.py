@@ -31,6 +31,16 @@ import_store([Path(source)], Path(store), progress=progress)
 COMMAND = [sys.executable, "-c", "from mcp_mimic.cli import main; main()"]
 
 
+@pytest.fixture(scope="module")
+def long_source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The small hospital with so many results that its import is still going on when it is interrupted."""
+    source = write_hospital(tmp_path_factory.mktemp("long") / "source")
+    labs = small_rows()["hosp.labevents"]
+    many = [labs[n % len(labs)] | {"labevent_id": 1_000_000 + n} for n in range(300_000)]
+    write_table(source, "hosp.labevents", many)
+    return source
+
+
 def import_and_count(source: Path, store: Path) -> dict[str, Step]:
     """Import, and say for every table whether it was built or kept."""
     steps: dict[str, Step] = {}
@@ -73,11 +83,10 @@ def test_a_killed_import_leaves_no_store_and_is_taken_up_again(
     assert sorted(file.name for file in tmp_path.iterdir()) == ["store"]
 
 
-def test_the_command_can_be_killed_and_given_again(
-    small_source: Path, small_store: Store, tmp_path: Path
-) -> None:
+@pytest.mark.slow
+def test_the_command_can_be_killed_and_given_again(long_source: Path, tmp_path: Path) -> None:
     store = tmp_path / "store"
-    command = [*COMMAND, "import", str(small_source), "--store", str(store)]
+    command = [*COMMAND, "import", str(long_source), "--store", str(store)]
     journal = BuildFolder.beside(store).root / "journal.json"
     with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE) as running:
         while not journal.exists() and running.poll() is None:
@@ -87,13 +96,15 @@ def test_the_command_can_be_killed_and_given_again(
     again = subprocess.run(command, check=False, capture_output=True, text=True)
     assert again.returncode == 0, again.stderr
     assert again.stderr == ""
-    assert small_store.manifest.fingerprint in again.stdout
-    assert Store.open(store).manifest == small_store.manifest
+    manifest = Store.open(store).manifest
+    assert manifest.fingerprint in again.stdout
+    assert manifest == import_store([long_source], tmp_path / "uninterrupted")
 
 
-def test_an_import_interrupted_at_the_keyboard_says_how_to_go_on(small_source: Path, tmp_path: Path) -> None:
+@pytest.mark.slow
+def test_an_import_interrupted_at_the_keyboard_says_how_to_go_on(long_source: Path, tmp_path: Path) -> None:
     store = tmp_path / "store"
-    command = [*COMMAND, "import", str(small_source), "--store", str(store)]
+    command = [*COMMAND, "import", str(long_source), "--store", str(store)]
     journal = BuildFolder.beside(store).root / "journal.json"
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as running:
         while not journal.exists() and running.poll() is None:
