@@ -29,6 +29,10 @@ NAME_COLUMNS = {
 }
 """Table → the column that a search's names are matched against."""
 
+_ICU_LABELS = ("icu.d_items", "concat_ws(' ', label, abbreviation)")
+_LABELS = {"hosp.labevents": ("hosp.d_labitems", "coalesce(label, '')")}
+"""Table → its dictionary and the text that names an item there; the ICU's tables share one."""
+
 Gold = dict[str, Any]
 
 
@@ -126,6 +130,7 @@ class _Resolver:
         self._modules = frozenset(modules)
         self._strings: dict[str, list[str]] = {}
         self._items: dict[str, dict[str, set[int]]] = {}
+        self._labels: dict[str, dict[int, str]] = {}
 
     def resolve(self, case: Case, need: Requirement) -> dict[str, Any]:
         """One requirement as gold.json holds it."""
@@ -150,24 +155,36 @@ class _Resolver:
         end = min(window.end or as_of, as_of)
         if window.start is not None and window.start > end:
             raise _contradiction(case, f"the search of {need.id} begins after it ends")
+        items = self._items_of(case, need, window)
         return {
             "source": window.source,
-            "items": self._items_of(case, need, window),
+            "items": items,
+            "labels": [self._labels_of(window.source).get(item, "") for item in items or ()],
             "names": None if window.names is None else self._names_of(window.source, window.names),
             "from": _iso(window.start),
             "to": _iso(end),
         }
 
     def _items_of(self, case: Case, need: Requirement, window: Window) -> list[int] | None:
-        """The items to be searched: for an absence, those that the chart has at all.
+        """The items to be searched: of an absence, those that the store knows; of a series, the chart's own.
 
-        A search by label resolves to the chart's own items, so no more can be asked of it. None of them
-        there: an empty list, which any search of that table and window covers.
+        None that the store knows: an empty list, which any search of that table and window covers.
         """
         if window.items is None or need.kind == "rows":
             return None if window.items is None else sorted(window.items)
-        present = self._items_in(window.source).get(case.task_id, set())
-        return sorted(present.intersection(window.items))
+        present = self._items_in(window.source).get(case.task_id, set()).intersection(window.items)
+        known = present.union(self._labels_of(window.source).keys() & window.items)
+        return sorted(present if need.kind == "series" and present else known)
+
+    def _labels_of(self, source: str) -> dict[int, str]:
+        """What a search by label is matched against, for every item of the store's dictionary."""
+        dictionary, label = _LABELS.get(source, _ICU_LABELS)
+        if dictionary not in self._labels:
+            rows = self._connection.execute(
+                f"select itemid, lower({label}) from {STORE_ALIAS}.{dictionary}"
+            ).fetchall()
+            self._labels[dictionary] = dict(rows)
+        return self._labels[dictionary]
 
     def _items_in(self, source: str) -> dict[str, set[int]]:
         if source not in self._items:

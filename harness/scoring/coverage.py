@@ -1,9 +1,9 @@
 """Whether searches together cover what a requirement wants searched.
 
-A required entry is a set of cells, one for each pair of required item and required string; each cell has the
-entry's window. A search covers a cell in its own window if neither its items nor its names shut the cell
-out; one restricted by both covers only their intersection. Windows are closed and the record's times whole
-seconds, so that windows join when no second lies between them.
+A required entry is a set of cells, one for each required item or string; each cell has the entry's window.
+A search covers a cell in its own window if it was not restricted, if it names the item, or if a part that it
+asked for occurs in the string or in the item's label. Windows are closed and the record's times whole seconds,
+so that windows join when no second lies between them.
 """
 
 from collections.abc import Iterable, Iterator
@@ -21,7 +21,7 @@ _END_OF_TIME = datetime.max - _RESOLUTION
 class Search:
     """One answered call: what it covered, and whether its last row was served.
 
-    `items` and `names` None: no restriction. `start` and `end` None: open.
+    `items` and `names` (parts of names or of labels) both None: no restriction. `start` and `end` None: open.
     """
 
     number: int
@@ -64,20 +64,19 @@ def touches(entry: Entry, search: Search) -> bool:
 
 
 def _cells(entry: Entry) -> Iterator[Cell]:
-    for item in entry.items or (None,):
-        for name in entry.names or (None,):
-            yield item, name
+    if entry.items:
+        yield from zip(entry.items, entry.labels, strict=True)
+    else:
+        yield from ((None, name) for name in entry.names or (None,))
 
 
 def _admits(search: Search, entry: Entry, cell: Cell) -> bool:
-    item, name = cell
-    by_item = search.items is None or entry.items == () or item in search.items
-    by_name = (
-        search.names is None
-        or entry.names == ()
-        or (name is not None and any(part in name for part in search.names))
-    )
-    return by_item and by_name
+    unrestricted = search.items is None and search.names is None
+    if unrestricted or () in (entry.items, entry.names):
+        return True
+    item, text = cell
+    by_item = item is not None and item in (search.items or ())
+    return by_item or (text is not None and any(part in text for part in search.names or ()))
 
 
 def _first_hole(entry: Entry, searches: Iterable[Search]) -> tuple[datetime, datetime] | None:
@@ -100,8 +99,8 @@ def _bounds(start: datetime | None, end: datetime | None) -> tuple[datetime, dat
 
 
 def _named(entry: Entry, cell: Cell) -> str:
-    item, name = cell
-    parts = [entry.source, "" if item is None else f"item {item}", "" if name is None else repr(name)]
+    item, text = cell
+    parts = [entry.source, "" if item is None else f"item {item}", repr(text) if text else ""]
     return " ".join(part for part in parts if part)
 
 

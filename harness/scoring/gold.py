@@ -21,14 +21,16 @@ class GoldError(ValueError):
 
 @dataclass(frozen=True)
 class Entry:
-    """A search that a requirement wants covered: one table, its items and strings, a closed window.
+    """A search that a requirement wants covered: one table, its items or its strings, a closed window.
 
-    `items` and `names` None: the whole table. Empty: nothing in this store could match, so that a search
-    of that table and window shows as much under any filter. A window's open end is None.
+    `labels` are those of `items`, one each, so that a search by label counts. `items` and `names` None:
+    the whole table. Empty: nothing in this store could match, so that a search of that table and window
+    shows as much under any filter. A window's open end is None.
     """
 
     source: str
     items: tuple[int, ...] | None
+    labels: tuple[str, ...]
     names: tuple[str, ...] | None
     start: datetime | None
     end: datetime | None
@@ -151,12 +153,18 @@ def _entry(data: object, where: str) -> Entry:
         raise GoldError(f"{where}: items must be whole numbers")
     if names is not None and not all(isinstance(name, str) for name in _sequence(names, f"{where}.names")):
         raise GoldError(f"{where}: names must be texts")
+    labels = _sequence(entry.get("labels", [""] * len(items or ())), f"{where}.labels")
+    if not all(isinstance(label, str) for label in labels) or len(labels) != len(items or ()):
+        raise GoldError(f"{where}: labels must be texts, one for each item")
+    if items is not None and names is not None:
+        raise GoldError(f"{where}: a search is for items or for names")
     start, end = _moment(entry.get("from"), where), _moment(entry.get("to"), where)
     if start is not None and end is not None and start > end:
         raise GoldError(f"{where}: a window ends before it begins")
     return Entry(
         source=_text(entry, "source"),
-        items=None if items is None else tuple(dict.fromkeys(items)),
+        items=None if items is None else tuple(items),
+        labels=tuple(label.lower() for label in labels),
         names=None if names is None else tuple(dict.fromkeys(name.lower() for name in names)),
         start=start,
         end=end,

@@ -65,7 +65,7 @@ def test_a_search_that_was_not_made_covers_nothing(eid: str) -> None:
     ],
 )
 def test_a_damaged_coverage_covers_nothing(damage: dict[str, Any]) -> None:
-    need = requirement("none_given", "absence", search=[entry(items=[3], names=["insulin"])])
+    need = requirement("none_given", "absence", search=[entry(items=[3])])
     line = searched(items=[3])
     line["coverage"] |= damage
     assert score(gold("no", need), "## Answer: NO\n[search:1]", line)["supported"] == 0

@@ -131,7 +131,7 @@ class TestNames:
 
 
 class TestItems:
-    def test_an_absence_asks_for_the_items_that_the_chart_has(self, world: World) -> None:
+    def test_an_absence_asks_for_the_items_that_the_store_knows(self, world: World) -> None:
         entries = {
             entry["source"]: entry for entry in requirement(world, "potassium no", "no_treatment")["search"]
         }

@@ -83,12 +83,20 @@ def test_items_and_strings_may_be_covered_over_different_windows() -> None:
     )
 
 
-def test_a_search_restricted_twice_covers_only_the_intersection() -> None:
-    need = _absence(entry(items=[1, 2], names=["insulin"]))
-    assert _satisfied(need, searched(items=[1, 2], names=["insulin"]))
-    assert not _satisfied(need, searched(items=[1], names=["insulin"]))
-    assert not _satisfied(_absence(entry(items=[1])), searched(items=[1], names=["insulin"]))
-    assert not _satisfied(_absence(entry(names=["insulin"])), searched(items=[1], names=["insulin"]))
+def test_a_search_by_label_covers_the_items_whose_labels_contain_it() -> None:
+    labels = ["dialysis - crrt", "peritoneal dialysis"]
+    need = _absence(entry("icu.procedureevents", items=[1, 2]) | {"labels": labels})
+    assert _satisfied(need, searched("icu.procedureevents", items=[], names=["Dialysis"]))
+    assert _satisfied(need, searched("icu.procedureevents", items=[1], names=["peritoneal"]))
+    assert not _satisfied(need, searched("icu.procedureevents", items=[], names=["crrt"]))
+    assert not _satisfied(need, searched("icu.procedureevents", items=[3], names=["ventilation"]))
+
+
+def test_an_item_that_the_chart_lacks_must_be_looked_for_all_the_same() -> None:
+    need = _absence(entry("icu.procedureevents", items=[1]))
+    assert not _satisfied(need, searched("icu.procedureevents", items=[2]))
+    assert not _satisfied(need, searched("icu.procedureevents", items=[]))
+    assert _satisfied(need, searched("icu.procedureevents", items=[1]))
 
 
 def test_a_whole_table_is_not_covered_by_a_restricted_search() -> None:
