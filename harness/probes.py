@@ -111,6 +111,6 @@ def _holds(mark: str, value: float, score: Score) -> bool:
 def _wanted(mark: str, score: Score) -> float:
     if mark.startswith("gold:"):
         return float(score["gold"] == mark.removeprefix("gold:"))
-    kinds = [requirement["kind"] for requirement in score["requirements"]]
-    by_rows = kinds.count("rows") / len(kinds)
+    able = [bool(requirement["by_rows"]) for requirement in score["requirements"]]
+    by_rows = sum(able) / len(able)
     return {"full": 1.0, "none": 0.0, "rows": by_rows, "rows-only": float(by_rows == 1)}[mark]

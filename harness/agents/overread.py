@@ -37,15 +37,15 @@ class ChartDump:
 
 
 class BlanketSearch:
-    """The oracle's rows, but every absence rests on one search too wide to have been read."""
+    """The oracle's rows, but what only a search can show rests on one too wide to have been read."""
 
     async def answer_knowing(self, task: TaskView, client: "Client[Any]", gold: Gold) -> Answer:  # noqa: ARG002
         """Cite the first page of one source's whole record wherever a search is needed."""
         blanket = await read_source(client, "icu.chartevents", max_pages=1)
-        rows = [requirement for requirement in gold["requirements"] if requirement["kind"] == "rows"]
-        grounds = await satisfy(client, rows) + [
+        by_rows = [requirement for requirement in gold["requirements"] if requirement["alternatives"]]
+        grounds = await satisfy(client, by_rows) + [
             Grounds(requirement["id"], (blanket.last_call,), by_search=True)
             for requirement in gold["requirements"]
-            if requirement["kind"] != "rows"
+            if not requirement["alternatives"]
         ]
         return Answer(report(gold["verdict"], [sentence(ground) for ground in grounds]))

@@ -10,10 +10,14 @@ from harness.scoring.trail import Trail
 
 @dataclass(frozen=True)
 class Finding:
-    """One requirement: whether its evidence was served, whether it was also cited, and what is missing."""
+    """One requirement: whether its evidence was served, whether it was also cited, and what is missing.
+
+    `by_rows`: rows alone can satisfy it, whatever its kind.
+    """
 
     id: str
     kind: str
+    by_rows: bool
     retrieved: bool
     satisfied: bool
     why: str
@@ -77,7 +81,7 @@ def _weigh(need: Requirement, trail: Trail, cited: Collection[str]) -> Finding:
         why = f"retrieved, but not cited: {lacking}"
     else:
         why = f"not retrieved: {missing}"
-    return Finding(need.id, need.kind, missing is None, lacking is None, why)
+    return Finding(need.id, need.kind, bool(need.alternatives), missing is None, lacking is None, why)
 
 
 def _missing(need: Requirement, trail: Trail, held: Collection[str]) -> str | None:

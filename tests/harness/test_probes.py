@@ -9,7 +9,7 @@ import pytest
 from harness.direct import Batch, DirectRunner, Setting
 from harness.probes import AXES, compare, load_expected, probe_sheet
 from harness.systems import load_systems
-from tests.harness.tiny import GOLDS, TinyWorld
+from tests.harness.tiny import GOLDS, LACTATE, NO_CALCIUM, TinyWorld, write_tasks
 
 
 @pytest.fixture(scope="module")
@@ -65,3 +65,26 @@ def test_a_blanket_search_fails_only_where_an_absence_must_be_shown(
     assert by_rows["supported"] == 1.0
     assert by_search["supported"] == 0.0
     assert [need["satisfied"] for need in by_search["requirements"]] == [True, False]
+    assert [need["by_rows"] for need in by_search["requirements"]] == [True, False]
+
+
+@pytest.mark.parametrize("kind", ["absence", "series"])
+@pytest.mark.parametrize("row", ["lab:1", "lab:25"])
+def test_an_absence_or_a_series_that_rows_can_show_is_expected_of_every_probe_that_cites_rows(
+    tiny: TinyWorld, tmp_path: Path, kind: str, row: str
+) -> None:
+    shown = LACTATE | {"id": "no_treatment_in_time", "kind": kind, "alternatives": [[row]]}
+    shown["search"] = [{"source": "hosp.labevents", "items": [50813, 50912], "from": None, "to": None}]
+    golds = {
+        "05-tiny-00000000cccc": ("lack_of_data", [LACTATE, shown]),
+        "05-tiny-00000000dddd": ("no", [LACTATE, shown, NO_CALCIUM]),
+    }
+    write_tasks(tmp_path / "tasks", tiny.fingerprint, golds)
+    probes = ("oracle", "two-answers", "blanket-search")
+    runner = DirectRunner(Setting(tmp_path / "tasks", tiny.store, tmp_path / "job"))
+    for task in golds:
+        runner.run(Batch(task, tuple(load_systems()[tag] for tag in probes)))
+    for tag in probes:
+        found = [_score(tmp_path / "job" / f"{task}__{tag}") for task in sorted(golds)]
+        cells = compare(load_expected()[tag], found)
+        assert {axis: cell.wrong for axis, cell in cells.items() if cell.wrong} == {}

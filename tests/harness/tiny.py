@@ -177,10 +177,12 @@ GOLDS: Mapping[str, tuple[str, list[dict[str, Any]]]] = {
 }
 
 
-def write_tasks(folder: Path, fingerprint: str) -> None:
+def write_tasks(
+    folder: Path, fingerprint: str, golds: Mapping[str, tuple[str, list[dict[str, Any]]]] = GOLDS
+) -> None:
     """A tasks folder as `harness build` lays it out, as far as a direct run reads it."""
     entries = {}
-    for task, (verdict, requirements) in GOLDS.items():
+    for task, (verdict, requirements) in golds.items():
         grant = Grant(grant=f"grant-{task}", task=task, subject_id=10000001, as_of=AS_OF, store=fingerprint)
         files = {
             "instruction.md": "Was lactate measured?\n",

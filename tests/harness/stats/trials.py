@@ -30,7 +30,7 @@ def trial(
         "citation_precision": 1.0,
         "citations": {"cited": 2, "counted": 2, "resolvable": 2, "served": 2, "relevant": 2},
         "calls": {"calls": 3, "errors": 0, "refusals": 0, "repeats": 0, "truncated_unread": 0},
-        "requirements": [{"id": "index", "kind": "rows", "retrieved": True, "satisfied": True, "why": "satisfied"}],
+        "requirements": [{"id": "index", "kind": "rows", "by_rows": True, "retrieved": True, "satisfied": True, "why": "satisfied"}],
     }  # fmt: skip
     own = {name: more.pop(name) for name in list(more) if name in score}
     return TrialScore(
