@@ -12,7 +12,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import replace
-from multiprocessing import forkserver
+from multiprocessing import forkserver, resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any
@@ -117,14 +117,16 @@ class Pool:
 
 
 def _start_server() -> None:
-    """Start the process that workers are forked from, deaf to Ctrl-C: it reaches the whole group."""
-    if threading.current_thread() is not threading.main_thread():
-        return
-    handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    """Start the process that workers are forked from, deaf to Ctrl-C: it reaches the whole group.
+
+    The signal is held back here meanwhile, not lost: it interrupts this process as soon as that one is there.
+    """
+    resource_tracker.ensure_running()  # it takes care of itself, and lets the signal through at its end
+    held = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         forkserver.ensure_running()
     finally:
-        signal.signal(signal.SIGINT, handler)
+        signal.pthread_sigmask(signal.SIG_SETMASK, held)
 
 
 def _without(batch: Batch, tag: str) -> Batch:

@@ -122,7 +122,7 @@ def test_a_run_that_is_stopped_is_resumed_and_no_worker_outlives_it(
         os.killpg(run.pid, signal_sent)  # as a terminal does
     else:
         run.send_signal(signal_sent)
-    _, told = run.communicate(timeout=20)
+    _, told = run.communicate(timeout=60)
     if signal_sent is signal.SIGINT:
         assert run.returncode == 130
         assert told.splitlines() == [
@@ -146,14 +146,22 @@ def test_a_run_that_is_stopped_is_resumed_and_no_worker_outlives_it(
 
 @pytest.mark.slow
 def test_ctrl_c_while_the_workers_start_is_two_lines(tiny: TinyWorld, tmp_path: Path) -> None:
-    """The group is interrupted as soon as the run has a child: while that child still imports."""
-    command = [sys.executable, "-c", "from harness.cli import main; main()", "run", "--systems", "always-yes"]
-    command += ["--tasks", str(tiny.tasks), "--store", str(tiny.store)]
+    """The group is interrupted as soon as the run has a second child: while that child still imports.
+
+    Its only system waits for a file that never comes, so that the run cannot be over by then.
+    """
+    systems = tmp_path / "systems.toml"
+    systems.write_text(OWN)
+    command = [sys.executable, "-c", "from harness.cli import main; main()", "run", "--systems", "waits"]
+    command += ["--tasks", str(tiny.tasks), "--store", str(tiny.store), "--systems-file", str(systems)]
     command += ["--jobs-dir", str(tmp_path), "--job-name", "first"]
-    run = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "CLINICARE_TEST_GATE": str(tmp_path / "gate")}
+    run = subprocess.Popen(
+        command, env=environment, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
     _wait_for(lambda: len(_children(run.pid)) >= 2, "no worker was started")
     os.killpg(run.pid, signal.SIGINT)
-    _, told = run.communicate(timeout=20)
+    _, told = run.communicate(timeout=60)
     assert run.returncode == 130
     assert told.splitlines() == [
         "error: interrupted",
