@@ -1,6 +1,6 @@
 """Closing a database in memory so that nothing outside it can be reached from inside.
 
-The order matters and is the contract's: whatever was attached is gone before external access is
+The order matters: whatever was attached is gone before external access is
 switched off (a store that is still attached then could be attached again), the temporary folder is
 emptied because its default stays writable, and the configuration is locked last.
 """

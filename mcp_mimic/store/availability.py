@@ -2,8 +2,7 @@
 
 A row is available from a moment on (`Availability.row`); inside it, single columns come later
 (`Until`), only once their admission has begun (`InAdmission`), or never (`Never`). A column without a
-rule is not served. The moments follow the catalogue's table of availability; where this page is
-stricter, the comment at the rule says why.
+rule is not served. Where a rule is stricter than the times that stand in the row, a comment says why.
 
 Only the past may show in what is served, so rows without an official key are to be numbered in the
 order of `available_at`: then the served numbers run without gaps, and their size tells nothing of

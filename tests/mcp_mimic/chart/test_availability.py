@@ -55,7 +55,7 @@ def test_joins_need_only_tables_that_exist(name: str) -> None:
     assert set(AVAILABILITY[name].needs) <= set(TABLES) - {name}
 
 
-def test_the_copies_that_the_catalogue_names_are_known() -> None:
+def test_the_named_copies_are_known() -> None:
     assert all(lab in CHART_COPIES[chart] for chart, lab in NAMED_COPIES.items())
 
 
