@@ -123,7 +123,7 @@ class BuildFolder:
         except OSError as error:
             raise StoreError(
                 f"{self.root.parent}: cannot be written to ({error.strerror})",
-                "Choose another --store folder.",
+                "choose another --store folder",
             ) from error
         try:
             self.half_made.mkdir(exist_ok=True)
@@ -156,7 +156,7 @@ class BuildFolder:
                 os.close(handle)
                 raise StoreError(
                     f"another import into {self.root.name[1:].removesuffix('.importing')} is running",
-                    "Wait for it to end, or choose another --store folder.",
+                    "wait for it to end, or choose another --store folder",
                     code="busy",
                 ) from error
             except FileNotFoundError:

@@ -93,7 +93,7 @@ def _enough_room(store: Path) -> Iterator[None]:
     except SHORTAGES as error:
         raise StoreError(
             f"{store}: not enough memory or disk space ({first_line(error)})",
-            "Free some space beside the store, or allow more memory with --memory, and import again.",
+            "free some space beside the store, or allow more memory with --memory, and import again",
             code="work_failed",
         ) from error
 
@@ -107,7 +107,7 @@ def _require_room(store: Path) -> None:
         return
     if store.exists():
         raise StoreError(
-            f"{store}: exists and is not a store", "Choose another --store folder.", code="store_exists"
+            f"{store}: exists and is not a store", "choose another --store folder", code="store_exists"
         )
 
 
@@ -117,13 +117,13 @@ def _same_store(store: Path, verified: dict[str, Verified], report: Progress) ->
     if there != {name: file.sha256 for name, file in verified.items()}:
         raise StoreError(
             f"{store}: already a store of release {manifest.release}, of other files",
-            "Remove it, or choose another --store folder.",
+            "remove it, or choose another --store folder",
             code="store_exists",
         )
     if manifest.rules != rules():
         raise StoreError(
             f"{store}: built from these files by other rules ({manifest.created_by})",
-            "Remove it and import again.",
+            "remove it and import again",
             code="store_exists",
         )
     report(Step.UNCHANGED, "", 0, 0)
@@ -195,7 +195,7 @@ class _Import:
             )
         except (duckdb.InvalidInputException, duckdb.ParserException) as error:
             raise StoreError(
-                f"--memory {self.memory}: {first_line(error)}", "Give a size such as 4GB."
+                f"--memory {self.memory}: {first_line(error)}", "give a size such as 4GB"
             ) from error
 
     def _build_tables(self, connection: duckdb.DuckDBPyConnection) -> None:
@@ -233,7 +233,7 @@ class _Import:
         if one_row(connection, f"SELECT count(*) FROM {name}") != (rows,):
             raise StoreError(
                 f"{name}: its {rows} rows match keys that are not unique in {', '.join(needs(name))}",
-                "Compare the files of those tables with the release's SHA256SUMS.txt.",
+                "compare the files of those tables with the release's SHA256SUMS.txt",
                 code="bad_value",
             )
         self._record(name, rows, digest)
@@ -246,7 +246,7 @@ class _Import:
         connection.execute("SET preserve_insertion_order = true")
         if not unchanged(source.path, verified.size, verified.mtime_ns):
             raise StoreError(
-                f"{source.path}: changed during the import", "Wait until it is written and import again."
+                f"{source.path}: changed during the import", "wait until it is written and import again"
             )
 
     def _record(self, name: str, rows: int, digest: str) -> None:
@@ -305,7 +305,7 @@ def _release(found: str, stated: str | None) -> str:
     if stated is not None and found not in (UNKNOWN_RELEASE, stated):
         raise StoreError(
             f"--release {stated}: these files are release {found}",
-            "Leave --release out; the import goes on from where it is.",
+            "leave --release out; the import goes on from where it is",
             code="release",
         )
     return stated or found

@@ -15,7 +15,7 @@ from mcp_mimic.store.sql import quote_text
 
 _CHUNK = 1 << 20
 _MAX_HEADER = 1 << 16
-_AGAIN = "Download it again and compare it with the release's SHA256SUMS.txt."
+_AGAIN = "download it again and compare it with the release's SHA256SUMS.txt"
 
 
 @dataclass(frozen=True)
@@ -43,12 +43,12 @@ def verify(source: SourceFile, on_bytes: Callable[[int], None] | None = None) ->
     try:
         sha256, start, end = _read(source, on_bytes or (lambda _: None))
     except OSError as error:
-        raise StoreError(f"{source.path}: cannot be read ({error.strerror})", "Check the file.") from error
+        raise StoreError(f"{source.path}: cannot be read ({error.strerror})", "check the file") from error
     columns = _parquet_columns(source) if source.suffix == ".parquet" else _csv_columns(source, start, end)
     _check_columns(source, columns)
     if not unchanged(source.path, stat.st_size, stat.st_mtime_ns):
         raise StoreError(
-            f"{source.path}: changed while it was read", "Wait until it is written and import again."
+            f"{source.path}: changed while it was read", "wait until it is written and import again"
         )
     return Verified(stat.st_size, stat.st_mtime_ns, sha256, columns)
 
@@ -104,7 +104,7 @@ def _csv_columns(source: SourceFile, start: bytes, end: bytes) -> tuple[str, ...
     if end != b"\n":
         raise StoreError(
             f"{source.path}: does not end with a line break, so its last row may be cut",
-            f"{_AGAIN} If the file is complete, add the line break.",
+            f"{_AGAIN}; if the file is complete, add the line break",
             code="broken_file",
         )
     try:
@@ -136,6 +136,6 @@ def _check_columns(source: SourceFile, columns: tuple[str, ...]) -> None:
         if names:
             raise StoreError(
                 f"{source.path}: {what} column{'s' if len(names) > 1 else ''} {', '.join(names)}",
-                f"{source.table.qualified} of MIMIC-IV 2.2 and 3.1 has the columns {', '.join(official)}.",
+                f"{source.table.qualified} of MIMIC-IV 2.2 and 3.1 has the columns {', '.join(official)}",
                 code="columns",
             )

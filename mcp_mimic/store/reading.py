@@ -55,11 +55,11 @@ def reading(source: SourceFile) -> Iterator[None]:
         if line is None:
             raise StoreError(
                 f"{source.path}: cannot be read ({first_line(error)})",
-                "Compare it with the release's SHA256SUMS.txt.",
+                "compare it with the release's SHA256SUMS.txt",
             ) from error
         raise StoreError(
             f"{source.path}: line {line[1]} is not a row of {source.table.qualified} ({_reason(str(error))})",
-            "The file was cut or edited: download it again, or mend that line.",
+            "the file was cut or edited: download it again, or mend that line",
             code="bad_row",
         ) from error
 
@@ -88,7 +88,7 @@ def _require_empty(
     if values:
         raise StoreError(
             f"{source.path}: column {name.lower()} is stored as {type_}, it must be text",
-            "Write the parquet file with that column as text: numbers have lost their leading zeros.",
+            "write the parquet file with that column as text: numbers have lost their leading zeros",
             code="bad_value",
         )
 
@@ -97,7 +97,7 @@ def _misfit_error(source: SourceFile, found: Misfit) -> StoreError:
     line = None if source.suffix == ".parquet" else _line_of(source, found)
     where = f"{source.path}: {f'line {line}, ' if line else ''}column {found.column}"
     what = "empty, every row needs one" if found.value is None else f"{found.value!r} is not {found.meaning}"
-    return StoreError(f"{where}: {what}", "Mend the file, or download it again.", code="bad_value")
+    return StoreError(f"{where}: {what}", "mend the file, or download it again", code="bad_value")
 
 
 def _line_of(source: SourceFile, found: Misfit) -> int | None:

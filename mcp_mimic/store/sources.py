@@ -53,14 +53,14 @@ def seal_folders(folders: Sequence[Path]) -> list[Path]:
 
 def _module_folders(folder: Path) -> list[Path]:
     if not folder.is_dir():
-        raise StoreError(f"{folder}: no such folder", "Give the folder that holds hosp/ and icu/.")
+        raise StoreError(f"{folder}: no such folder", "give the folder that holds hosp/ and icu/")
     if _is_module(folder):
         return [folder.resolve()]
     modules = _modules_in(folder)
     if not modules:
         raise StoreError(
             f"{folder}: holds none of the folders {', '.join(SCHEMAS)}",
-            "Give the folder of a MIMIC-IV release, the one that holds hosp/ and icu/.",
+            "give the folder of a MIMIC-IV release, the one that holds hosp/ and icu/",
         )
     return modules
 
@@ -95,14 +95,14 @@ def _add(found: dict[str, SourceFile], source: SourceFile) -> None:
 
 def _twice(table: Table, first: Path, second: Path) -> StoreError:
     return StoreError(
-        f"{table.qualified} is there twice: {first} and {second}", "Keep one of them and move the other away."
+        f"{table.qualified} is there twice: {first} and {second}", "keep one of them and move the other away"
     )
 
 
 def _plain(path: Path) -> Path:
     if _GLOB & set(str(path.resolve())):
         raise StoreError(
-            f"{path}: the path has a wildcard character (* ? [)", "Rename the folder, or link to it."
+            f"{path}: the path has a wildcard character (* ? [)", "rename the folder, or link to it"
         )
     return path
 
@@ -113,7 +113,15 @@ def _require_all(found: dict[str, SourceFile], folders: Sequence[Path]) -> None:
             where = ", ".join(str(folder) for folder in folders)
             raise StoreError(
                 f"{table.schema}/{table.name}.csv.gz is missing in {where}",
-                "Download the file of the same release (csv.gz, csv or parquet) into that folder; "
-                "every table of hosp and icu is needed.",
+                _missing_remedy(table.schema, found),
                 code="missing_table",
             )
+
+
+def _missing_remedy(schema: str, found: dict[str, SourceFile]) -> str:
+    if all(source.table.schema != schema for source in found.values()):
+        return f"give the folder that holds {' and '.join(f'{name}/' for name in REQUIRED_SCHEMAS)}, both with every table"
+    return (
+        "download the file of the same release (csv.gz, csv or parquet) into that folder; "
+        "every table of hosp and icu is needed"
+    )

@@ -10,7 +10,7 @@ from mcp_mimic.errors import StoreError
 from mcp_mimic.store.manifest import DATABASE_FILE, MANIFEST_FILE, STORE_FORMAT, Manifest
 from mcp_mimic.store.sql import quote_text
 
-_IMPORT_AGAIN = "Remove the folder and run: mcp-mimic import SOURCE… --store {path}"
+_IMPORT_AGAIN = "remove the folder and run: mcp-mimic import SOURCE… --store {path}"
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def read_manifest(path: Path) -> Manifest:
     except OSError as error:
         raise StoreError(
             f"{path}: no store here",
-            f"Build one: mcp-mimic import SOURCE… --store {path}",
+            f"build one: mcp-mimic import SOURCE… --store {path}",
             code="no_store",
         ) from error
     try:

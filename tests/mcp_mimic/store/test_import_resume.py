@@ -164,7 +164,7 @@ def test_a_second_import_into_the_same_folder_is_refused(small_source: Path, tmp
     assert second.returncode == 2
     assert second.stderr.splitlines() == [
         "error: another import into store is running",
-        "hint: Wait for it to end, or choose another --store folder.",
+        "hint: wait for it to end, or choose another --store folder",
     ]
 
 

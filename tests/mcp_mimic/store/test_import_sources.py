@@ -110,6 +110,8 @@ def test_a_damaged_source_is_named_and_leaves_nothing_behind(
         import_store([source], target / "store")
     assert message in caught.value.message
     assert "\n" not in caught.value.message + caught.value.remedy
+    assert caught.value.remedy[0].islower()
+    assert not caught.value.remedy.endswith(".")
     assert caught.value.remedy
     assert list(target.iterdir()) == []
 
@@ -184,3 +186,20 @@ def test_a_path_with_a_wildcard_is_refused_rather_than_expanded(tmp_path: Path) 
     source = write_hospital(tmp_path / "mimic[1]")
     with pytest.raises(StoreError, match="wildcard"):
         import_store([source], tmp_path / "store")
+
+
+def test_a_module_given_alone_asks_for_the_folder_above_it(tmp_path: Path) -> None:
+    source = write_hospital(tmp_path / "source")
+    with pytest.raises(StoreError) as caught:
+        import_store([source / "hosp"], tmp_path / "store")
+    assert caught.value.code == "missing_table"
+    assert "give the folder that holds hosp/ and icu/" in caught.value.remedy
+
+
+def test_one_missing_table_asks_for_its_file(tmp_path: Path) -> None:
+    source = write_hospital(tmp_path / "source")
+    lab_file(source).unlink()
+    with pytest.raises(StoreError) as caught:
+        import_store([source], tmp_path / "store")
+    assert "hosp/labevents.csv.gz is missing" in caught.value.message
+    assert caught.value.remedy.startswith("download the file")
