@@ -117,7 +117,7 @@ def import_(
     from mcp_mimic.store.releases import RELEASES
 
     if release is not None and release not in RELEASES:
-        raise typer.BadParameter(f"{release!r} is not one of {', '.join(RELEASES)}.", param_hint="--release")
+        raise typer.BadParameter(f"{release!r} is not one of {', '.join(RELEASES)}", param_hint="--release")
     with import_progress() as progress:
         manifest = import_store(sources, store, release=release, memory=memory, progress=progress)
     typer.echo(manifest.model_dump_json(indent=2) if json else _import_text(store, manifest))
@@ -155,7 +155,9 @@ def serve(
     sealed_hadm_id: Annotated[
         int | None, typer.Option(help="Admission whose summary and codes stay hidden.")
     ] = None,
-    audit: Annotated[Path | None, typer.Option(help="Folder for the audit and the report.")] = None,
+    audit: Annotated[
+        Path | None, typer.Option(help="Folder for the audit and the report; without it, neither is kept.")
+    ] = None,
     http: Annotated[bool, typer.Option("--http", help="Streamable HTTP at /mcp instead of stdio.")] = False,
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[
@@ -196,7 +198,7 @@ def seal(
 ) -> None:
     """Close the audit of a live server for good; it answers no further call.
 
-    Prints the number of calls and the last hash as JSON. Ends with 1 where no live server answers.
+    Prints the number of calls and the last hash as JSON, also where the audit is sealed already. Ends with 1 where it is not and no live server answers.
 
     Example: mcp-mimic seal --audit /audit
     """

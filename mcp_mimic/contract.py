@@ -102,6 +102,13 @@ class Grant:
             "documents": list(self.documents),
         }
 
+    def digest(self) -> str:
+        """sha256 over all of the grant, for telling two apart without showing the subject's number.
+
+        Not anonymous: whoever can try every subject and moment finds those that it was taken over.
+        """
+        return hashlib.sha256(canonical_json(self.to_json()).encode()).hexdigest()
+
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> "Grant":
         """Read a grant; ContractError names an unknown, missing or ill-typed key."""
@@ -181,8 +188,8 @@ def _moment(data: Mapping[str, Any], name: str) -> datetime:
 class Coverage:
     """What one answer covered, for claims of absence.
 
-    `source` is the official `schema.table`. `items` are itemids and `names` case-insensitive substrings
-    that restricted the search; None means no restriction. `start` and `end` (written `from` and `to`) are
+    `source` is the official `schema.table`. `items` are itemids and `names` case-insensitive substrings of
+    names or of items' labels; what either of them matches was searched, both None mean all. `start` and `end` (written `from` and `to`) are
     ISO times, both included, None where open. `total` rows match; `returned` counts those served up to
     now, over this page and the pages before it; `complete` says that the last of them was served.
     """

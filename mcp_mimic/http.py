@@ -59,6 +59,8 @@ def open_server(settings: ServeSettings) -> Iterator[ChartServer]:
         stack.callback(server.close)
         if folder is not None:
             stack.enter_context(SealListener(folder, server.seal))
+        if folder is None:
+            _notice("no audit is kept and no report taken: name a folder with --audit")
         if store.manifest.classification == "credentialed":
             _notice(
                 "this store is credentialed: only models under an agreement may read it, see DATA_ACCESS.md"

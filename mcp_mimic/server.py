@@ -80,7 +80,8 @@ def create_server(chart: Slice, grant: Grant, *, audit_dir: Path | None) -> Char
     """A server for one grant over one slice; several servers may share a slice.
 
     `audit_dir` receives `audit.jsonl` and, from submit_determination, `report.md`; without it nothing is
-    kept. SettingsError if the folder cannot be written or holds another or a sealed audit; GrantError if
+    kept. An unsealed audit of just this grant is continued; a report that lies beside no audit is renamed.
+    SettingsError if the folder cannot be written, or holds another grant's or a sealed audit; GrantError if
     the grant names a tool that there is not.
     """
     if unknown := set(grant.tools) - {"*", *EXPLICIT_TOOLS, *all_tools()}:

@@ -1,13 +1,16 @@
 """The audit of one session: append-only, hash-chained, on disk before the answer leaves.
 
 Lines are written as `contract.read_audit` verifies them. Neither values of the record nor free text
-reach the file: arguments that are not plain filters are written as their length and sha256.
+reach the file: arguments that are not plain filters are written as their length and sha256. The header
+names the whole grant by its digest, which shows no subject but is not anonymous: like the evidence ids of
+the lines, it leads back to the subject for whoever holds the record. The audit is the operator's to keep.
 """
 
 import contextlib
 import fcntl
 import hashlib
 import os
+import secrets
 import stat
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -27,6 +30,7 @@ from mcp_mimic.errors import SettingsError, ToolError
 from mcp_mimic.governance.redaction import audited_arguments, audited_tool
 
 AUDIT_FILE = "audit.jsonl"
+REPORT_FILE = "report.md"
 
 
 class AuditLog:
@@ -46,6 +50,7 @@ class AuditLog:
         header = {
             "v": AUDIT_VERSION,
             "grant": grant.grant,
+            "grant_digest": grant.digest(),
             "task": grant.task,
             "store": grant.store,
             "server": server_version,
@@ -58,6 +63,7 @@ class AuditLog:
         try:
             reading = self._recover(folder, header)
             if reading is None:
+                _set_earlier_report_aside(folder)
                 self._append(header, first=True)
             else:
                 self._continue(reading)
@@ -141,7 +147,7 @@ class AuditLog:
             raise SettingsError(f"the audit in {folder} does not hold: {reading.problem}", remedy)
         if reading.sealed:
             raise SettingsError(f"the audit in {folder} is sealed", remedy)
-        if any(reading.header.get(key) != header[key] for key in ("grant", "task", "store")):
+        if reading.header.get("grant_digest") != header["grant_digest"]:
             raise SettingsError(f"the audit in {folder} belongs to another grant", remedy)
         return reading
 
@@ -150,6 +156,13 @@ class AuditLog:
         self.chars = sum(int(line.get("chars", 0)) for line in reading.calls)
         last = reading.calls[-1] if reading.calls else reading.header
         self._hash = str((last or {})["hash"])
+
+
+def _set_earlier_report_aside(folder: Path) -> None:
+    """A report that is there before the first call is not this session's: kept, but under another name."""
+    report = folder / REPORT_FILE
+    if os.path.lexists(report):
+        report.rename(folder / f"report.earlier.{secrets.token_hex(6)}.md")
 
 
 def _now() -> str:

@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from mcp_mimic.contract import ContractError, Grant
 from mcp_mimic.errors import GrantError
@@ -24,17 +25,31 @@ def read_grant(path: Path) -> Grant:
             f"grant {path} is larger than 64 KB", "a grant is a small JSON object; name that file"
         )
     try:
-        return Grant.from_json(json.loads(data))
+        return Grant.from_json(json.loads(data, object_pairs_hook=_unrepeated))
     except ContractError as error:
         raise GrantError(f"{path}: {error}", "mend that key in the grant file") from error
     except (ValueError, RecursionError) as error:
         raise GrantError(f"{path}: not a JSON object", "write the grant as one JSON object") from error
 
 
+def _unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object; readers that disagree on which of two equal keys counts would see two grants."""
+    read: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in read:
+            raise ContractError(f"grant: key {name[:40]} is given twice")
+        read[name] = value
+    return read
+
+
 def grant_from_flags(subject_id: int, as_of: str, sealed_hadm_id: int | None = None) -> Grant:
-    """A grant for one person's own session, with the default limits and every tool but `query_chart`."""
+    """A grant for one person's own session, with the default limits and every tool but `query_chart`.
+
+    Its name ends with a part of its digest, so that two charts, or one at two moments, have two names. The
+    name does not show the subject's number, but hides it from nobody who can try all numbers.
+    """
     try:
-        return Grant.from_json(
+        grant = Grant.from_json(
             {
                 "grant": "flags",
                 "task": "interactive",
@@ -48,6 +63,7 @@ def grant_from_flags(subject_id: int, as_of: str, sealed_hadm_id: int | None = N
         for key, flag in _FLAGS.items():
             text = text.replace(f"grant: {key}", flag)
         raise GrantError(text, "see mcp-mimic serve --help for an example") from error
+    return replace(grant, grant=f"{grant.grant}-{grant.digest()[:12]}")
 
 
 def bind_to_store(grant: Grant, fingerprint: str) -> Grant:

@@ -49,9 +49,17 @@ class Session:
             return decide(self.grant, self.usage, tool, known)
 
     def commit(
-        self, call: "Call", outcome: str, rule: str | None, render: Callable[[str], Rendered]
+        self,
+        call: "Call",
+        outcome: str,
+        rule: str | None,
+        render: Callable[[str], Rendered],
+        publish: Callable[[], None] = lambda: None,
     ) -> Rendered:
-        """Give the call its number, build its answer, audit it; only then may the answer leave."""
+        """Give the call its number, build its answer, audit it; only then may the answer leave.
+
+        `publish` does what the call leaves behind once it is audited, in the audit's order.
+        """
         with self._lock:
             if self.usage.sealed:
                 raise ToolError("the session is closed", "no further call is possible", code="sealed")
@@ -69,6 +77,7 @@ class Session:
                 ms=round((time.monotonic() - call.started) * 1000),
             )
             self.usage.chars += answer.chars
+            publish()
             return answer
 
     def overflows(self) -> bool:
@@ -122,9 +131,11 @@ class Call:
     arguments: Mapping[str, Any]
     started: float = field(default_factory=time.monotonic)
 
-    def answer(self, render: Callable[[str], Rendered]) -> ToolResult:
-        """Commit an answer; `render` receives the call's id."""
-        answer = self.session.commit(self, "ok", None, render)
+    def answer(
+        self, render: Callable[[str], Rendered], publish: Callable[[], None] = lambda: None
+    ) -> ToolResult:
+        """Commit an answer; `render` receives the call's id, `publish` is called once it is audited."""
+        answer = self.session.commit(self, "ok", None, render, publish)
         return ToolResult(content=answer.text, structured_content=dict(answer.structured))
 
     def fail(self, outcome: str, rule: str, message: str, remedy: str) -> ToolResult:

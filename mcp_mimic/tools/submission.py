@@ -2,6 +2,8 @@
 
 import os
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -10,12 +12,12 @@ from fastmcp.tools import ToolResult
 from pydantic import Field
 
 from mcp_mimic.errors import ToolError
+from mcp_mimic.governance.audit import REPORT_FILE
 from mcp_mimic.tools.answers import RecordedAnswer
 from mcp_mimic.tools.registry import chart_tool
 from mcp_mimic.tools.render import Rendered
 from mcp_mimic.tools.session import CURRENT_CALL, Call
 
-REPORT_FILE = "report.md"
 MAX_REPORT_BYTES = 65_536
 
 
@@ -47,25 +49,39 @@ def submit_determination(
             "this session keeps no reports", "give the answer in your own reply", code="no_report_folder"
         )
 
-    def record(call_id: str) -> Rendered:
-        _write(folder, data)
-        return Rendered("recorded", {"call": call_id, "status": "recorded"})
+    with _written(folder, data) as written:
+        return call.answer(
+            lambda call_id: Rendered("recorded", {"call": call_id, "status": "recorded"}),
+            publish=lambda: _replace_report(written, folder),
+        )
 
-    return call.answer(record)
 
-
-def _write(folder: Path, data: bytes) -> None:
-    """Replace the report in one step, through a fresh file that follows no link."""
-    partial_file = folder / f".{REPORT_FILE}.{secrets.token_hex(8)}"
+@contextmanager
+def _written(folder: Path, data: bytes) -> Iterator[Path]:
+    """A fresh file of `data` that follows no link, on disk; gone at the end unless it was moved."""
+    written = folder / f".{REPORT_FILE}.{secrets.token_hex(8)}"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
-        with os.fdopen(os.open(partial_file, flags, 0o644), "wb") as file:
+        with _report_errors(), os.fdopen(os.open(written, flags, 0o644), "wb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        partial_file.replace(folder / REPORT_FILE)
+        yield written
+    finally:
+        written.unlink(missing_ok=True)
+
+
+def _replace_report(written: Path, folder: Path) -> None:
+    """Put the file in the report's place in one step."""
+    with _report_errors():
+        written.replace(folder / REPORT_FILE)
+
+
+@contextmanager
+def _report_errors() -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
-        partial_file.unlink(missing_ok=True)
         raise ToolError(
             f"the report cannot be written: {error.strerror}", "tell the operator", code="report_unwritten"
         ) from error

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mcp_mimic.contract import AuditReading, Coverage, read_audit
+from mcp_mimic.contract import AuditReading, Coverage, Grant, read_audit
 from mcp_mimic.errors import SealError, SettingsError, ToolError
 from mcp_mimic.governance.audit import AuditLog
 from mcp_mimic.governance.redaction import audited_arguments, audited_tool
@@ -132,6 +132,50 @@ def test_an_audit_that_is_not_this_sessions_own_stops_the_server(
     with pytest.raises(SettingsError, match=said):
         AuditLog(tmp_path, other, "test 0")
     assert (tmp_path / "audit.jsonl").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"subject_id": 2}, {"as_of": "2150-03-04T12:00:01"}, {"sealed_hadm_id": 20}, {"limits": {"calls": 7}}],
+)
+def test_an_audit_is_not_continued_by_another_grant_of_the_same_name(
+    tmp_path: Path, change: dict[str, Any]
+) -> None:
+    with log(tmp_path) as audit:
+        one_call(audit)
+    other = Grant.from_json(make_grant().to_json() | change)
+    with pytest.raises(SettingsError, match="another grant"):
+        AuditLog(tmp_path, other, "test 0")
+
+
+def test_the_header_names_the_grant_by_its_digest_and_no_subject(tmp_path: Path) -> None:
+    with log(tmp_path):
+        header = read(tmp_path).header
+    assert header is not None
+    assert header["grant_digest"] == make_grant().digest()
+    assert "subject_id" not in header
+
+
+def test_a_report_that_a_new_audit_finds_is_kept_aside(tmp_path: Path) -> None:
+    (tmp_path / "report.md").write_text("stale")
+    with log(tmp_path):
+        assert not (tmp_path / "report.md").exists()
+        assert [report.read_text() for report in tmp_path.glob("report.earlier.*.md")] == ["stale"]
+
+
+def test_a_restarted_server_keeps_the_report_of_its_own_session(tmp_path: Path) -> None:
+    with log(tmp_path) as audit:
+        one_call(audit, "submit_determination")
+    (tmp_path / "report.md").write_text("mine")
+    with log(tmp_path) as audit:
+        assert audit.calls == 1
+    assert (tmp_path / "report.md").read_text() == "mine"
+
+
+def test_sealing_a_sealed_audit_says_the_same_without_a_live_server(tmp_path: Path) -> None:
+    with log(tmp_path) as audit:
+        seal = audit.seal()
+    assert request_seal(tmp_path) == seal
 
 
 def test_two_live_servers_cannot_share_a_folder(tmp_path: Path) -> None:

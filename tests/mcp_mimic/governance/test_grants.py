@@ -24,6 +24,8 @@ def test_a_grant_file_is_read_back_as_it_was_written(tmp_path: Path) -> None:
         ("[" * 100_000, "larger than 64 KB"),
         ("[" * 60_000, "not a JSON object"),
         ("{}", "missing key as_of"),
+        ('{"grant": "a", "grant": "b"}', "key grant is given twice"),
+        ('{"limits": {"calls": 1, "calls": 2}}', "key calls is given twice"),
         (json.dumps(make_grant().to_json() | {"patient": 3}), "unknown key patient"),
         (json.dumps(make_grant().to_json() | {"as_of": "soon"}), "as_of must be a time"),
         (json.dumps(make_grant().to_json() | {"limits": {"calls": -1}}), "limits.calls"),
@@ -48,6 +50,19 @@ def test_a_missing_grant_is_named(tmp_path: Path) -> None:
 def test_flags_make_a_grant_with_default_limits() -> None:
     grant = grant_from_flags(7, "2150-03-04T12:00:00", 20)
     assert (grant.subject_id, grant.sealed_hadm_id, grant.tools) == (7, 20, ("*",))
+
+
+def test_each_chart_and_moment_asked_for_by_flags_is_a_grant_of_its_own_name() -> None:
+    asked = [
+        (7, "2150-03-04T12:00:00", 20),
+        (8, "2150-03-04T12:00:00", 20),
+        (7, "2150-03-04", 20),
+        (7, "2150-03-04", None),
+    ]
+    names = [grant_from_flags(*flags).grant for flags in asked]
+    assert len(set(names)) == len(names)
+    assert grant_from_flags(*asked[0]).grant == names[0]
+    assert grant_from_flags(7, "2150-03-04 12:00", 20).grant == names[0]
 
 
 def test_what_is_wrong_is_named_by_its_flag() -> None:

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from urllib.request import Request, urlopen
@@ -19,6 +19,9 @@ from fastmcp.client.transports import StdioTransport
 
 from mcp_mimic.cli import run as mcp_mimic
 from mcp_mimic.contract import read_audit
+from mcp_mimic.errors import SettingsError
+from mcp_mimic.http import open_server
+from mcp_mimic.settings import ServeSettings
 from mcp_mimic.store.store import Store
 from tests.hospital import ADA
 from tests.mcp_mimic.charts import make_grant
@@ -178,6 +181,28 @@ def _grant_file(folder: Path, **changes: Any) -> str:
     path = folder / "grant.json"
     path.write_text(json.dumps(make_grant().to_json() | changes))
     return str(path)
+
+
+def test_a_server_without_an_audit_says_so_in_one_line(
+    small_store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = ServeSettings(store=small_store.path, patient=ADA, as_of=AS_OF)
+    with open_server(settings):
+        told = capsys.readouterr().err.splitlines()
+    assert [line for line in told if not line.startswith(CREDENTIALED)] == [
+        "no audit is kept and no report taken: name a folder with --audit"
+    ]
+
+
+def test_a_second_chart_is_not_served_into_the_audit_of_the_first(small_store: Store, tmp_path: Path) -> None:
+    first = ServeSettings(store=small_store.path, patient=ADA, as_of=AS_OF, audit=tmp_path)
+    with open_server(first):
+        pass
+    with open_server(first):
+        pass
+    later = replace(first, as_of="2150-03-03T13:00:00")
+    with pytest.raises(SettingsError, match="another grant"), open_server(later):
+        pass
 
 
 def test_startup_mistakes_are_one_line_a_hint_and_exit_2(
