@@ -79,8 +79,8 @@ def write_hospital(
     """Write a hospital that carries every plant of the scenarios into `out`, sealed as synthetic.
 
     The same seed, scenarios and number of patients give the same bytes. `scenarios` defaults to those
-    that come with the harness; `patients` raises the number of neighbours. Raises HarnessError where
-    `out` holds something already, ScenarioError for a plant that cannot be realised.
+    that come with the harness; neighbours are added up to `patients` in all, a dozen at least. Raises
+    HarnessError where `out` holds something already, ScenarioError for a plant that cannot be realised.
     """
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise HarnessError(f"{out} exists and is not empty", "name a new folder")

@@ -133,8 +133,9 @@ def test_progress_counts_the_patients(tmp_path: Path) -> None:
     assert seen == [(done, len(seen)) for done in range(1, len(seen) + 1)]
 
 
-def test_the_default_hospital_is_of_the_intended_size(world: SyntheticWorld) -> None:
-    assert 150 <= world.store.manifest.tables["hosp.patients"].rows <= 200
+def test_by_default_every_two_carriers_of_a_plant_have_one_neighbour(world: SyntheticWorld) -> None:
+    carriers = len(world.planted)
+    assert world.store.manifest.tables["hosp.patients"].rows == carriers + carriers // 2
 
 
 def test_units_follow_the_item(database: duckdb.DuckDBPyConnection) -> None:
