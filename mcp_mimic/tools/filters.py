@@ -14,7 +14,8 @@ _MAX_RESOLVED = 400
 class Filter:
     """What restricts a search, as the audit states it; None means no restriction.
 
-    `items` may be empty: the asked labels named nothing of this chart, so the search covers nothing.
+    Where a table has items, `names` are the parts of labels that were asked for: they cover every item whose
+    label contains them, and `items` are those that this chart has; it may be empty.
     """
 
     items: tuple[int, ...] | None = None
@@ -57,7 +58,8 @@ def _by_item(entries: Sequence[Entry], asked: Sequence[int | str]) -> Filter:
             "give longer parts of labels, or leave items out to cover every item",
             code="too_broad",
         )
-    return Filter(tuple(sorted(found)), None, tuple(unresolved), suggest(unresolved, entries))
+    labels = tuple(dict.fromkeys(item for item in map(_number_or_text, asked) if isinstance(item, str)))
+    return Filter(tuple(sorted(found)), labels or None, tuple(unresolved), suggest(unresolved, entries))
 
 
 def _by_name(entries: Sequence[Entry], asked: Sequence[int | str], source: Source) -> Filter:

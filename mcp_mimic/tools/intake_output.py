@@ -32,8 +32,7 @@ def get_intake_output(
     """ICU intake and output: measured outputs by charttime, inputs and their ingredients by starttime.
 
     An input that is still running at the as-of time shows its rate, its amount is not known yet. Items are
-    itemids or parts of labels; a label that nothing matches covers nothing: to show absence, search by
-    itemid or without items.
+    itemids or parts of labels, and count as searched even if this patient has no such row.
     Example: get_intake_output(record="output", items=["foley"], start="2150-03-04T00:00", order="oldest").
     """
     return read_rows(call, _TABLES[record], Page(start, end, order, limit, cursor), items=items)

@@ -20,9 +20,9 @@ def get_labs(
 ) -> ToolResult:
     """Laboratory results (hosp.labevents) by the time the specimen was drawn.
 
-    Items are itemids or parts of labels; a label names its specimen unless that is blood ("pH, Urine"). An
-    itemid counts as searched even if this patient has no such row; a label that nothing matches covers
-    nothing. So to show that a test is absent, search by itemid, or without items over the window. `valuenum` is the number even where `value` is `___`.
+    Items are itemids or parts of labels; a label names its specimen unless that is blood ("pH, Urine"). What
+    is asked for counts as searched even if this patient has no such row: the itemid, or every item whose
+    label has that part. `valuenum` is the number even where `value` is `___`.
     Example: get_labs(items=["creatinine"], start="2150-03-01", end="2150-03-04T14:00", order="oldest").
     """
     return read_rows(call, "hosp.labevents", Page(start, end, order, limit, cursor), items=items)

@@ -6,7 +6,7 @@ from fastmcp.tools import ToolResult
 from pydantic import Field
 
 from mcp_mimic.errors import ToolError
-from mcp_mimic.tools.arguments import AsList, Cursor, End, ItemId, Limit, Names, Order, Start
+from mcp_mimic.tools.arguments import AsItems, Cursor, End, ItemId, Limit, Names, Order, Start
 from mcp_mimic.tools.reading import Page, read_rows
 from mcp_mimic.tools.registry import read_tool
 from mcp_mimic.tools.session import CURRENT_CALL, Call
@@ -31,7 +31,7 @@ def get_medications(
     names: Names = None,
     items: Annotated[
         Annotated[list[ItemId], Field(max_length=200)] | None,
-        AsList,
+        AsItems,
         Field(description="itemids, for record='infusions' only. Omit: every item."),
     ] = None,
     start: Start = None,
@@ -46,8 +46,8 @@ def get_medications(
     An order or a dispense is not a dose given, and an eMAR row says in event_txt whether its dose was. The
     eMAR covers wards; ICU infusions are in record="infusions", by their start: one that began before the
     window is not listed, even if it ran on into it. Orders and dispensing are by starttime, which can lie
-    after the as-of time. Names are parts of drug names and count as searched even
-    if nothing matches; infusions resolve names to itemids, so show absence there by itemid or without filter.
+    after the as-of time. Names are parts of drug names, for infusions of item labels, and count as
+    searched even if nothing matches.
     A few eMAR rows have no drug name, only a product in their detail: a search by names leaves them out.
     Example: get_medications(record="administrations", names=["calcium gluc"], start="2150-03-04T12:00").
     """

@@ -29,8 +29,8 @@ def get_observations(
 ) -> ToolResult:
     """Vital signs, weights, scores and settings (icu.chartevents), dates (icu.datetimeevents), or hosp.omr.
 
-    Items are itemids or parts of labels; for record="outpatient" parts of result names only. A label that
-    nothing matches covers nothing: to show absence, search by itemid or without items.
+    Items are itemids or parts of labels; for record="outpatient" parts of result names only. What is asked
+    for counts as searched even if this patient has no such row.
     Example: get_observations(record="charted", items=[220045], start="2150-03-04T08:00").
     """
     return read_rows(call, _TABLES[record], Page(start, end, order, limit, cursor), items=items)

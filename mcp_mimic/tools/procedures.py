@@ -30,8 +30,7 @@ def get_procedures(
     """Procedures: at the ICU bedside by starttime (lines, dialysis, ventilation, imaging), coded, or billed.
 
     Codes are known only after an admission's discharge. Items are itemids or parts of labels for
-    record="bedside", parts of a code or its title otherwise. A bedside label that nothing matches covers
-    nothing: to show absence, search by itemid or without items.
+    record="bedside", parts of a code or its title otherwise, and count as searched even if nothing matches.
     Example: get_procedures(record="bedside", items=[225802, 225441], start="2150-03-01").
     """
     return read_rows(call, _TABLES[record], Page(start, end, order, limit, cursor), items=items)

@@ -97,7 +97,7 @@ def _conditions(source: Source, window: Window, chosen: Filter) -> _Conditions:
     if chosen.items is not None:
         match.append(f"list_contains($items::integer[], {source.item})")
         parameters["items"] = list(chosen.items)
-    if chosen.names is not None:
+    elif chosen.names is not None:
         tests = []
         for number, name in enumerate(chosen.names):
             tests.append(f"contains(lower({source.name}), $name{number})")

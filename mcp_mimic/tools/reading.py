@@ -179,9 +179,9 @@ def _text(
 
 
 def _filter(chosen: Filter) -> str:
-    if chosen.items is not None:
-        return "items " + (joined(chosen.items) or "none: this search covers nothing")
-    return "none" if chosen.names is None else "names " + joined(chosen.names)
+    names = None if chosen.names is None else "names " + joined(chosen.names)
+    items = None if chosen.items is None else "items " + (joined(chosen.items) or "none of this chart")
+    return ", ".join(part for part in (items, names) if part) or "none"
 
 
 def _recording(search: _Search) -> str:
@@ -204,7 +204,7 @@ def _hints(search: _Search) -> list[str]:
     if chosen.suggestions:
         hints.append(f"did you mean: {joined(chosen.suggestions)}")
     if chosen.items == ():
-        hints.append("to show that something is absent, search by itemid or without items")
+        hints.append("absent is what has such a label; if it may be called otherwise, search without items")
     if search.source.schema not in search.call.session.chart.modules:
         hints.append(f"this store has no {clean(search.source.schema)} module: absence means nothing here")
     return hints

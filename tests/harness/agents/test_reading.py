@@ -71,7 +71,7 @@ def test_many_strings_become_the_fewest_parts_that_cover_them_all() -> None:
     filters = ROUTES["hosp.emar"].filters(None, [*names, "extra drug number 007", "x" * 100])
     assert [len(chunk["names"]) for chunk in filters] == [MOST_FILTERS, MOST_FILTERS, 21]
     assert all(len(name) <= LONGEST_NAME for chunk in filters for name in chunk["names"])
-    wanted = Entry("hosp.emar", None, (*names, "extra drug number 007", "x" * 100), None, None)
+    wanted = Entry("hosp.emar", None, (), (*names, "extra drug number 007", "x" * 100), None, None)
     searches = [
         Search(number, "hosp.emar", None, tuple(chunk["names"]), None, None, complete=True)
         for number, chunk in enumerate(filters)

@@ -88,7 +88,7 @@ def test_a_window_that_cannot_be_is_an_error_with_a_remedy(
 
 def test_labels_are_resolved_to_the_itemids_of_this_chart(tmp_path: Path) -> None:
     told = ask(tmp_path, "get_labs", items=["POTASSIUM"])
-    assert told.data["filter"] == {"items": [50822, 50971], "names": None}
+    assert told.data["filter"] == {"items": [50822, 50971], "names": ["potassium"]}
     assert told.eids == ["lab:21", "lab:2"]
 
 
@@ -124,18 +124,30 @@ def test_an_itemid_written_as_text_is_an_itemid(tmp_path: Path) -> None:
     assert ask(tmp_path / "b", "get_labs", items="50971").data["filter"]["items"] == [50971]
 
 
+@pytest.mark.parametrize("items", [["50971,50822"], "50971, 50822", '["50971 ,50822"]'])
+def test_itemids_in_one_text_are_several_itemids(tmp_path: Path, items: Any) -> None:
+    told = ask(tmp_path, "get_labs", items=items)
+    assert told.data["filter"]["items"] == [50822, 50971]
+    assert sorted(told.eids) == ["lab:2", "lab:21"]
+
+
+def test_infusions_take_itemids_in_one_text_too(tmp_path: Path) -> None:
+    told = ask(tmp_path, "get_medications", record="infusions", items="221906, 221749")
+    assert told.eids == ["inf:1"]
+
+
 def test_an_itemid_that_never_occurs_counts_as_searched(tmp_path: Path) -> None:
     told = ask(tmp_path, "get_labs", items=[50813])
     assert told.data["filter"]["items"] == [50813]
     assert (told.data["total"], told.data["complete"], told.data["suggestions"]) == (0, True, [])
 
 
-def test_a_label_that_nothing_matches_covers_nothing_and_gets_suggestions(tmp_path: Path) -> None:
+def test_a_label_that_nothing_matches_is_what_was_searched_and_gets_suggestions(tmp_path: Path) -> None:
     told = ask(tmp_path, "get_labs", items=["creatnine"])
-    assert told.data["filter"]["items"] == []
+    assert told.data["filter"] == {"items": [], "names": ["creatnine"]}
     assert told.data["suggestions"] == ["50912 Creatinine"]
-    assert "covers nothing" in told.text
-    assert "search by itemid or without items" in told.text
+    assert "items none of this chart, names creatnine" in told.text
+    assert "if it may be called otherwise, search without items" in told.text
 
 
 def test_no_items_and_an_empty_list_of_items_cover_every_item(tmp_path: Path) -> None:
@@ -172,7 +184,7 @@ def test_a_dose_carries_its_details_inside_its_one_row(tmp_path: Path) -> None:
 def test_names_of_infusions_become_itemids(tmp_path: Path) -> None:
     told = ask(tmp_path, "get_medications", record="infusions", names=["norepi"])
     assert told.data["source"] == "icu.inputevents"
-    assert told.data["filter"] == {"items": [221906], "names": None}
+    assert told.data["filter"] == {"items": [221906], "names": ["norepi"]}
     assert told.eids == ["inf:1"]
     assert "rate=0.05 mcg/kg/min" in told.text
 
