@@ -26,7 +26,10 @@ def synthetic(
     out: Annotated[Path, typer.Option(help="Folder to write; it must be new or empty.")],
     seed: Annotated[int, typer.Option(help="The same seed gives the same bytes.")] = 20260101,
     patients: Annotated[
-        int | None, typer.Option(min=1, help="Raise the number of patients that carry no plant.")
+        int | None,
+        typer.Option(
+            min=1, help="Patients in all; those that carry no plant are added up to it, a dozen at least."
+        ),
     ] = None,
     plants: Annotated[
         Path | None, typer.Option(help="Also write here, as JSON, which patient carries which plant.")

@@ -1,9 +1,12 @@
 """The arguments that the read tools share, with their bounds and their only descriptions."""
 
 import json
+import re
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, StringConstraints
+
+_NUMBERS = re.compile(r"\s*[0-9]{1,10}(?:\s*,\s*[0-9]{1,10})+\s*")
 
 
 def _listed(value: Any) -> Any:
@@ -16,7 +19,22 @@ def _listed(value: Any) -> Any:
     return [value] if isinstance(value, str | int) else value
 
 
+def _numbers_apart(value: Any) -> Any:
+    """Itemids sent as one text, such as "50971,50822", each by itself; true is not the itemid 1."""
+    value = _listed(value)
+    if not isinstance(value, list):
+        return value
+    if any(isinstance(item, bool) for item in value):
+        raise ValueError("true and false are not itemids")
+    return [
+        part
+        for item in value
+        for part in (item.split(",") if isinstance(item, str) and _NUMBERS.fullmatch(item) else [item])
+    ]
+
+
 AsList = BeforeValidator(_listed)
+AsItems = BeforeValidator(_numbers_apart)
 
 Text = Annotated[
     str,
@@ -45,7 +63,7 @@ Cursor = Annotated[
 ]
 Items = Annotated[
     Annotated[list[ItemId | Text], Field(max_length=200)] | None,
-    AsList,
+    AsItems,
     Field(description="itemids, or parts of labels (any case). Omit: every item."),
 ]
 Names = Annotated[
