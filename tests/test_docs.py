@@ -65,6 +65,7 @@ def summary() -> Mapping[str, Any]:
         *constant("b-model", None),
         *constant("oracle", "gold"),
         trial("x", "a-model", dead="boom"),
+        trial("z", "a-model", status="agent_error", cause="ToolError: no"),
     ]
     job = JobScores(
         job="first",
