@@ -2,16 +2,29 @@
 
 import difflib
 import importlib
+import inspect
+import sys
 import tomllib
 from collections.abc import Sequence
+from hashlib import sha256
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic_core import ErrorDetails
 
 from harness.errors import UnknownSystemError
 
 _BUILT_IN = Path(__file__).with_name("systems.toml")
+_RULES = {
+    "tag": "a tag is lower-case letters and digits, in words joined by single dashes, 60 characters at most",
+    "runner": 'the only runner is "direct"',
+    "agent": "an agent is module:class, such as my_agent:MyAgent",
+    "about": "about is a line of text",
+    "instrument": "instrument is true or false",
+    "sees_gold": "sees_gold is true or false",
+}
+"""What each key of a system must be, in words."""
 
 
 class System(BaseModel):
@@ -35,24 +48,50 @@ class System(BaseModel):
     def create(self) -> object:
         """A fresh agent of this system: an Instrument if it sees the gold, else an Agent.
 
-        UnknownSystemError if its class is not to be had or has not the method that is called.
+        UnknownSystemError if its class is not to be had, has not the method that is called, or cannot be made.
         """
-        module, _, name = self.agent.partition(":")
-        try:
-            factory = getattr(importlib.import_module(module), name)
-        except (ImportError, AttributeError) as error:
-            raise UnknownSystemError(
-                f"system {self.tag}: {self.agent} cannot be loaded ({error})",
-                "name an importable module:class in the systems file; PYTHONPATH=. finds modules beside you",
-            ) from error
+        factory = self._class()
         method = "answer_knowing" if self.sees_gold else "answer"
         if not callable(getattr(factory, method, None)):
             raise UnknownSystemError(
                 f"system {self.tag}: {self.agent} has no method {method}",
                 "harness/agents/base.py says what an agent is; an instrument that sees the gold has answer_knowing",
             )
-        agent: object = factory()
+        if not inspect.iscoroutinefunction(getattr(factory, method)):
+            raise UnknownSystemError(
+                f"system {self.tag}: the method {method} of {self.agent} is no coroutine function",
+                f"define it as `async def {method}`; harness/agents/base.py says what an agent is",
+            )
+        try:
+            agent: object = factory()
+        except (Exception, SystemExit) as error:
+            raise UnknownSystemError(
+                f"system {self.tag}: {self.agent} cannot be made ({_told(error)})",
+                "its class is made without arguments; read settings from the environment",
+            ) from error
         return agent
+
+    def code_digest(self) -> str:
+        """sha256 over the file that defines the agent's class; empty if there is none."""
+        try:
+            source = inspect.getsourcefile(self._class())
+        except TypeError:
+            source = None
+        return f"sha256:{sha256(Path(source).read_bytes()).hexdigest()}" if source else ""
+
+    def _class(self) -> Any:
+        module, _, name = self.agent.partition(":")
+        try:
+            return getattr(importlib.import_module(module), name)
+        except (Exception, SystemExit) as error:
+            raise UnknownSystemError(
+                f"system {self.tag}: {self.agent} cannot be loaded ({_told(error)})",
+                "name an importable module:class; modules beside the systems file are found",
+            ) from error
+
+
+def _told(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}"
 
 
 class _SystemsFile(BaseModel):
@@ -62,8 +101,13 @@ class _SystemsFile(BaseModel):
 
 
 def load_systems(extra: Path | None = None) -> dict[str, System]:
-    """All known systems by tag: the built-in ones and those of the user's file, which may not reuse a tag."""
+    """All known systems by tag: the built-in ones and those of the user's file, which may not reuse a tag.
+
+    From then on, modules beside that file can be imported, in worker processes too.
+    """
     systems = {system.tag: system for system in _read(_BUILT_IN)}
+    if extra:
+        _find_modules_in(extra.parent)
     for system in _read(extra) if extra else ():
         if system.tag in systems:
             raise UnknownSystemError(
@@ -88,15 +132,40 @@ def choose_systems(tags: Sequence[str], extra: Path | None = None) -> list[Syste
 
 def _read(path: Path) -> list[System]:
     try:
-        return _SystemsFile.model_validate(tomllib.loads(path.read_text(encoding="utf-8"))).system
+        tables = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise UnknownSystemError(
             f"systems file {path} cannot be read: {error}", "name a TOML file of [[system]] tables"
         ) from error
+    try:
+        return _SystemsFile.model_validate(tables).system
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
+        problems = error.errors(include_url=False)
+        first = next((one for one in problems if one["type"] == "extra_forbidden"), problems[0])
         raise UnknownSystemError(
-            f"systems file {path}: {where}: {first['msg']}",
+            f"systems file {path}: {_in_words(first)}",
             "each [[system]] has tag, runner, agent, about, and may have instrument and sees_gold",
         ) from error
+
+
+def _in_words(problem: ErrorDetails) -> str:
+    """What is wrong with one key of one system; systems are counted from 1."""
+    place, kind = problem["loc"], problem["type"]
+    if len(place) < 2 and kind != "extra_forbidden":
+        return "it has no [[system]] tables"
+    where = f"system {int(place[1]) + 1}: " if len(place) > 1 else ""
+    key = str(place[-1])
+    if kind == "extra_forbidden":
+        return f"{where}unknown key {key}"
+    if kind == "missing":
+        return f"{where}{key} is missing"
+    if key in _RULES:
+        return f"{where}{key} = {problem['input']!r}, but {_RULES[key]}"
+    return where + problem["msg"].removeprefix("Value error, ")
+
+
+def _find_modules_in(folder: Path) -> None:
+    """Put the folder where Python looks for modules first, as it does with a script's own."""
+    place = str(folder.resolve())
+    if place not in sys.path:
+        sys.path.insert(0, place)

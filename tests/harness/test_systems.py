@@ -1,11 +1,12 @@
 """What may be run, and what is said when it may not."""
 
+import sys
 from pathlib import Path
 
 import pytest
 
 from harness.errors import UnknownSystemError
-from harness.systems import choose_systems, load_systems
+from harness.systems import System, choose_systems, load_systems
 
 BUILT_IN = (
     "oracle",
@@ -19,6 +20,24 @@ BUILT_IN = (
     "blanket-search",
 )
 
+CLASSES = """
+class Answers:
+    async def answer(self, task, client): ...
+
+class WantsAKey(Answers):
+    def __init__(self, key): ...
+
+class Raises(Answers):
+    def __init__(self):
+        raise ValueError("no key")
+
+class Leaves(Answers):
+    def __init__(self):
+        raise SystemExit("no key")
+
+class NotAsync:
+    def answer(self, task, client): ...
+"""
 OWN = """
 [[system]]
 tag = "mine"
@@ -26,6 +45,12 @@ runner = "direct"
 agent = "harness.agents.constant:AlwaysYes"
 about = "answers YES"
 """
+
+
+@pytest.fixture(autouse=True)
+def _own_module_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a systems file adds to the places of modules lasts for one test."""
+    monkeypatch.setattr(sys, "path", [*sys.path])
 
 
 def test_the_built_in_systems_are_all_instruments_and_can_all_be_created() -> None:
@@ -69,10 +94,33 @@ def test_a_users_file_adds_systems_that_are_contestants_unless_it_says_otherwise
         (OWN + 'colour = "red"\n', "colour"),
         (OWN + "sees_gold = true\n", "only an instrument may see the gold"),
         (OWN.replace('"mine"', '"oracle"'), "exists already"),
-        (OWN.replace('"direct"', '"teleport"'), "runner"),
+        (
+            OWN.replace('"direct"', '"teleport"'),
+            "system 1: runner = 'teleport', but the only runner is \"direct\"",
+        ),
+        (OWN.replace('"mine"', '"My Agent"'), "system 1: tag = 'My Agent', but a tag is lower-case letters"),
+        (OWN + OWN.replace(":AlwaysYes", ""), "system 2: agent = 'harness.agents.constant', but an agent is"),
+        (OWN.replace("about", "abuot"), "system 1: unknown key abuot"),
+        (OWN.replace('tag = "mine"', ""), "system 1: tag is missing"),
+        (OWN.replace("[[system]]", "[[systems]]"), "unknown key systems"),
+        (OWN.replace("[[system]]", "[system]"), "it has no [[system]] tables"),
+        ("", "it has no [[system]] tables"),
         (OWN.replace("[[system]]", "[[system"), "cannot be read"),
     ],
-    ids=["unknown key", "contestant with gold", "taken tag", "unknown runner", "not TOML"],
+    ids=[
+        "unknown key",
+        "contestant with gold",
+        "taken tag",
+        "unknown runner",
+        "bad tag",
+        "agent without a class",
+        "misspelt key",
+        "no tag",
+        "misspelt table",
+        "one table",
+        "empty",
+        "not TOML",
+    ],
 )
 def test_a_users_file_with_a_mistake_is_named(tmp_path: Path, text: str, said: str) -> None:
     file = tmp_path / "systems.toml"
@@ -99,3 +147,50 @@ def test_an_agent_that_cannot_run_is_named_before_a_trial_starts(
     with pytest.raises(UnknownSystemError) as caught:
         load_systems(file)["mine"].create()
     assert said in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("name", "said", "hint"),
+    [
+        (
+            "WantsAKey",
+            "cannot be made (TypeError: ",
+            "made without arguments; read settings from the environment",
+        ),
+        ("Raises", "cannot be made (ValueError: no key", "made without arguments"),
+        ("Leaves", "cannot be made (SystemExit: no key)", "made without arguments"),
+        ("NotAsync", "the method answer of fit_agents:NotAsync is no coroutine function", "async def answer"),
+    ],
+)
+def test_a_class_that_is_not_fit_is_refused_with_the_remedy(
+    tmp_path: Path, name: str, said: str, hint: str
+) -> None:
+    with pytest.raises(UnknownSystemError) as caught:
+        _beside(tmp_path, "fit_agents", CLASSES, name).create()
+    assert said in caught.value.message
+    assert hint in caught.value.remedy
+
+
+@pytest.mark.parametrize(
+    ("module", "text", "said"),
+    [
+        ("raises_at_import", "raise RuntimeError('no licence')", "(RuntimeError: no licence)"),
+        ("leaves_at_import", "raise SystemExit(3)", "(SystemExit: 3)"),
+        ("is_no_python", "class", "(SyntaxError: "),
+        ("lacks_a_module", "import missing_name", "(ModuleNotFoundError: No module named 'missing_name')"),
+    ],
+)
+def test_whatever_an_import_raises_is_said_in_words(
+    tmp_path: Path, module: str, text: str, said: str
+) -> None:
+    with pytest.raises(UnknownSystemError) as caught:
+        _beside(tmp_path, module, text, "Agent").create()
+    assert f"{module}:Agent cannot be loaded {said}" in caught.value.message
+
+
+def _beside(folder: Path, module: str, text: str, name: str) -> System:
+    """A system whose agent is in a module beside its systems file."""
+    (folder / f"{module}.py").write_text(text)
+    file = folder / "systems.toml"
+    file.write_text(OWN.replace("harness.agents.constant:AlwaysYes", f"{module}:{name}"))
+    return load_systems(file)["mine"]
