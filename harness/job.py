@@ -24,6 +24,23 @@ PARTIAL_SUFFIX = ".partial"
 _NEW_NAME = "give the run a new --job-name"
 
 
+class PlannedSystem(System):
+    """A system as a job holds it: what it is, and the code that answered."""
+
+    code: str = Field(default="", description="digest of the file that defines the agent's class")
+
+    @classmethod
+    def of(cls, system: System) -> "PlannedSystem":
+        """The system with its code as it is now."""
+        return cls(**system.model_dump(), code=system.code_digest())
+
+    def change_since(self, begun: "PlannedSystem") -> str | None:
+        """What has changed that its answers may depend on; None if nothing has."""
+        if self.model_dump(exclude={"about", "code"}) != begun.model_dump(exclude={"about", "code"}):
+            return "its definition"
+        return None if self.code == begun.code else "its agent's code"
+
+
 class JobPlan(BaseModel):
     """What a job's trials answer and who answers: the part of config.json that is the harness's own."""
 
@@ -33,7 +50,7 @@ class JobPlan(BaseModel):
     classification: str
     release: str
     tasks: dict[str, str] = Field(description="task id → digest of what its agent can see")
-    systems: dict[str, System]
+    systems: dict[str, PlannedSystem]
 
 
 @dataclass(frozen=True)
@@ -107,7 +124,7 @@ class Job:
             classification=manifest.classification,
             release=manifest.release,
             tasks={task_id: manifest.tasks[task_id].agent_digest for task_id in chosen},
-            systems={system.tag: system for system in systems},
+            systems={system.tag: PlannedSystem.of(system) for system in systems},
         )
         begun = self._begun()
         if begun is not None:
@@ -159,9 +176,9 @@ class Job:
                 change = "is gone from the tasks folder" if entry is None else "has changed"
                 raise JobError(f"job {self.name}: task {task_id} {change} since the job was begun", _NEW_NAME)
         for tag, system in plan.systems.items():
-            if begun.systems.get(tag, system) != system:
+            if altered := system.change_since(begun.systems.get(tag, system)):
                 raise JobError(
-                    f"job {self.name}: system {tag} has changed since the job was begun", _NEW_NAME
+                    f"job {self.name}: system {tag} has changed since the job was begun: {altered}", _NEW_NAME
                 )
 
 

@@ -104,8 +104,33 @@ def test_a_job_begun_with_other_inputs_is_refused_with_the_remedy(
 def test_a_system_that_changed_its_definition_is_refused(tmp_path: Path, job: Job) -> None:
     tasks = _tasks(tmp_path / "tasks", {"a": "1"})
     _agree(job, tasks, YES)
-    with pytest.raises(JobError, match="system always-yes has changed"):
+    with pytest.raises(
+        JobError, match="system always-yes has changed since the job was begun: its definition"
+    ):
         _agree(job, tasks, YES.model_copy(update={"agent": DEFER.agent}))
+
+
+def test_a_system_whose_agents_code_changed_is_refused(
+    tmp_path: Path, job: Job, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    module = tmp_path / "changing_agent.py"
+    module.write_text("class Agent:\n    async def answer(self, task, client): ...\n")
+    mine = System(tag="mine", runner="direct", agent="changing_agent:Agent", about="mine")
+    tasks = _tasks(tmp_path / "tasks", {"a": "1"})
+    _agree(job, tasks, mine)
+    _agree(job, tasks, mine)
+    module.write_text(module.read_text() + "# improved\n")
+    with pytest.raises(JobError, match="system mine has changed since the job was begun: its agent's code"):
+        _agree(job, tasks, mine)
+
+
+def test_what_a_system_says_about_itself_may_change(tmp_path: Path, job: Job) -> None:
+    tasks = _tasks(tmp_path / "tasks", {"a": "1"})
+    _agree(job, tasks, YES)
+    _agree(job, tasks, YES.model_copy(update={"about": "in other words"}))
+    plan = json.loads((job.path / "config.json").read_text())["clinicare"]
+    assert plan["systems"]["always-yes"]["about"] == "in other words"
 
 
 def test_a_folder_that_is_no_job_of_this_harness_is_refused(tmp_path: Path, job: Job) -> None:
