@@ -70,6 +70,11 @@ def signed(value: float | None) -> str:
     return text if float(text) else "0.0"
 
 
+def reachable(value: float | None) -> Cell:
+    """A detectable difference as per cent; one above 1 is more than two systems can differ by."""
+    return percent(None if value is None or value > 1 else value)
+
+
 def decimal(value: float | None) -> str:
     """A number with one decimal."""
     return NOT_DEFINED if value is None else f"{value:.1f}"
@@ -87,8 +92,11 @@ def detectable(summary: Summary) -> str:
     found = summary["detectable"]
     if found["difference"] is None:
         return "Detectable difference: none can be reckoned, no two systems differ."
+    reach = reachable(found["difference"]).text
+    if reach != NOT_DEFINED:
+        reach += " points"
     guess = "assumed" if found["disagreement_is_guess"] else "seen"
     return (
-        f"Detectable difference between two systems: {100 * found['difference']:.1f} points "
+        f"Detectable difference between two systems: {reach} "
         f"(n = {found['subjects']} subjects, q = {found['disagreement']:.2f} {guess})."
     )

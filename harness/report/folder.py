@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
+from harness.errors import JobError
 from harness.report.cells import Sheet, Summary
 from harness.report.headlines import lines_of
 from harness.report.page import report_page
@@ -13,6 +14,8 @@ from harness.report.sheets import all_sheets
 from harness.stats.record import TrialScore
 from harness.stats.summary import RULE_DERIVED
 
+_MARK, _DRAFT = "scores.json", ".draft"
+_OTHER_FOLDER = "name a new or empty folder, or that of an earlier report"
 _SCORES = ("verdict", "supported", "evidence_recall", "retrieval_recall", "citation_precision")
 _COUNTS = {
     "citations": ("cited", "counted", "resolvable", "served", "relevant"),
@@ -21,17 +24,21 @@ _COUNTS = {
 
 
 def write_report(summary: Summary, trials: Sequence[TrialScore], folder: Path) -> Path:
-    """Write the folder's files anew, all or none of them, and return its page."""
+    """Write the folder's files anew, all or none of them, and return its page.
+
+    JobError if the folder holds anything but an earlier report.
+    """
+    _require_ours(folder)
     folder.mkdir(parents=True, exist_ok=True)
     page = folder / "index.html"
     numbers = json.dumps(summary, indent=2, allow_nan=False, ensure_ascii=False) + "\n"
     files = {
+        folder / _MARK: numbers,
         page: report_page(summary, trials),
         folder / "report.md": report_markdown(summary),
-        folder / "scores.json": numbers,
         folder / "trials.csv": trials_csv(trials),
     }
-    drafts = {path: path.with_name(f".{path.name}.draft") for path in files}
+    drafts = {path: path.with_name(f".{path.name}{_DRAFT}") for path in files}
     try:
         for path, text in files.items():
             drafts[path].write_text(text, encoding="utf-8")
@@ -42,6 +49,21 @@ def write_report(summary: Summary, trials: Sequence[TrialScore], folder: Path) -
             if draft.is_file():
                 draft.unlink()
     return page
+
+
+def _require_ours(folder: Path) -> None:
+    """JobError unless the folder is new, empty, or has the scores of an earlier report."""
+    if not folder.exists():
+        return
+    if not folder.is_dir():
+        raise JobError(f"{folder} is no folder", _OTHER_FOLDER)
+    others = [path for path in folder.iterdir() if not path.name.endswith(_DRAFT)]
+    try:
+        scores = json.loads((folder / _MARK).read_bytes())
+    except (OSError, ValueError):
+        scores = None
+    if others and not (isinstance(scores, dict) and {"job", "labels", "systems"} <= scores.keys()):
+        raise JobError(f"{folder} has other files in it, and no earlier report", _OTHER_FOLDER)
 
 
 def report_markdown(summary: Summary) -> str:

@@ -1,11 +1,24 @@
 """The tables that answer how the systems did, and the lines that belong beside them."""
 
-from harness.report.cells import Cell, Sheet, Summary, count, detectable, p_value, percent, signed, span
+from harness.report.cells import (
+    Cell,
+    Sheet,
+    Summary,
+    count,
+    detectable,
+    p_value,
+    percent,
+    reachable,
+    signed,
+    span,
+)
 
 
 def score_sheet(summary: Summary) -> Sheet:
     """The headline numbers."""
-    columns = ("system", "trials", "dead", "right", "95%", "dead wrong", "supported", "recall", "precision")
+    some_raised = any(numbers["agent_errors"] for numbers in summary["systems"].values())
+    errors = ("errors",) if some_raised else ()
+    scores = ("right", "95%", "dead wrong", "supported", "recall", "precision")
     rows = []
     for tag, numbers in summary["systems"].items():
         interval = numbers["intervals"]["these_scenarios"]["accuracy"]
@@ -14,6 +27,7 @@ def score_sheet(summary: Summary) -> Sheet:
                 Cell(tag),
                 count(numbers["trials"]),
                 count(numbers["dead"]),
+                *(count(numbers["agent_errors"]) for _ in errors),
                 percent(numbers["accuracy"]),
                 span(interval),
                 percent(numbers["accuracy_dead_wrong"]),
@@ -26,6 +40,9 @@ def score_sheet(summary: Summary) -> Sheet:
         "Per cent, dead trials left out; “dead wrong” counts them as wrong. Supported: right, and every "
         "requirement rests on evidence that was served and cited. 95%: these scenarios, resampled by subject."
     )
+    if some_raised:
+        note += " Errors: trials whose agent raised, scored by what it left."
+    columns = ("system", "trials", "dead", *errors, *scores)
     return Sheet("scores", "Scores", columns, tuple(rows), f"{note} {detectable(summary)}")
 
 
@@ -103,9 +120,9 @@ def comparison_sheet(summary: Summary) -> Sheet | None:
             Cell(signed(pair["difference"])),
             span(pair["by_task"]),
             Cell(p_value(pair["p_by_task"])),
-            percent(pair["detectable_by_task"]),
+            reachable(pair["detectable_by_task"]),
             Cell(p_value(pair["p_by_scenario"])),
-            percent(pair["detectable_by_scenario"]),
+            reachable(pair["detectable_by_scenario"]),
         )
         for pair in pairs
     )

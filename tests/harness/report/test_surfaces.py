@@ -1,6 +1,7 @@
 import csv
 import io
 import json
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from harness.errors import JobError
 from harness.report.cells import is_number, signed
 from harness.report.folder import report_markdown, trials_csv, write_report
 from harness.report.page import report_page
@@ -70,6 +72,54 @@ def test_every_surface_says_where_the_labels_come_from(
     rows = list(csv.DictReader(io.StringIO((page.parent / "trials.csv").read_text(encoding="utf-8"))))
     assert {(row["label"], row["clinician_reviewed"]) for row in rows} == {("rule-derived", "false")}
     assert len(rows) == len(trials)
+
+
+@pytest.mark.parametrize(
+    "files",
+    [{"index.html": "my page"}, {"scores.json": "[1, 2]"}, {"scores.json": '{"game": 3}'}, {"notes": ""}],
+)
+def test_a_folder_with_other_files_is_left_alone(
+    summary: dict[str, Any], trials: list[TrialScore], tmp_path: Path, files: dict[str, str]
+) -> None:
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    with pytest.raises(JobError, match="has other files in it, and no earlier report"):
+        write_report(summary, trials, tmp_path)
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == files
+
+
+def test_an_earlier_report_is_replaced_and_what_lies_beside_it_stays(
+    summary: dict[str, Any], trials: list[TrialScore], tmp_path: Path
+) -> None:
+    (tmp_path / ".index.html.draft").write_text("left by a run that was killed")
+    page = write_report(summary, trials, tmp_path)
+    page.write_text("old")
+    (tmp_path / "probes.json").write_text("{}")
+    assert write_report(summary, trials, tmp_path).read_text(encoding="utf-8") != "old"
+    assert (tmp_path / "probes.json").is_file()
+    with pytest.raises(JobError, match="is no folder"):
+        write_report(summary, trials, page)
+
+
+def test_a_detectable_difference_of_more_than_everything_is_not_printed(summary: dict[str, Any]) -> None:
+    pairs = [
+        pair | {"detectable_by_task": 1.2, "detectable_by_scenario": 1.0} for pair in summary["comparisons"]
+    ]
+    text = _printed(
+        summary | {"detectable": summary["detectable"] | {"difference": 1.534}, "comparisons": pairs}, 300
+    )
+    assert "Detectable difference between two systems: – (n = " in text
+    assert "153.4" not in text
+    assert "120.0" not in text
+    assert "100.0" in text
+
+
+def test_errors_of_agents_are_counted_in_the_scores_within_80_columns(trials: list[TrialScore]) -> None:
+    raised = [replace(t, status="agent_error") if t.system == "a-model" else t for t in trials]
+    text = _printed(summarise([t for t in raised if t.system != EVIL]), 80)
+    assert max(map(len, text.splitlines())) <= 80
+    assert "Errors: trials whose agent raised" in " ".join(text.split())
+    assert "Errors:" not in _printed(summarise(trials), 80)
 
 
 def test_every_table_of_means_prints_the_difference_that_could_be_detected(summary: dict[str, Any]) -> None:
