@@ -153,6 +153,11 @@ class Scenario(ScenarioFile):
         return self.id.split("-", 1)[1]
 
     @property
+    def number(self) -> str:
+        """The id's number, two digits."""
+        return self.id.split("-", 1)[0]
+
+    @property
     def readings(self) -> tuple[Reading, ...]:
         """The accepted alternative readings."""
         return self.reading
@@ -240,7 +245,9 @@ def _parse[M: DataModel](model: type[M], data: dict[str, Any], path: Path) -> M:
     try:
         return model.model_validate(data)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
+        problems = error.errors(include_url=False)
+        # a misspelt key is both unknown and missing: the first of the two says where to look
+        first = next((one for one in problems if one["type"] == "extra_forbidden"), problems[0])
         key = ".".join(str(part) for part in first["loc"]) or "the whole file"
         message = first["msg"].removeprefix("Value error, ")
         remedy = {

@@ -51,6 +51,7 @@ SLIPS = {
         'source = "hosp.labevents", items = [50971]', 'source = "hosp.emar", names = "(calcium"',
         "no regular expression"),
     "a DOI that is none": ('text = "No guideline."', 'text = "x"\ndoi = "doi:10"', "reference.0.doi"),
+    "a misspelt key": ('domain = "test"', 'domian = "test"', "toml: domian: Extra inputs"),
     "broken TOML": ('domain = "test"', 'domain = "test', "not valid TOML"),
 }
 # fmt: on
