@@ -91,7 +91,7 @@ def grade_job(job_dir: Path, tasks_dir: Path, tell: Tell = lambda _done, _all: N
         tasks.require_unchanged(task, digest)
     names = find_trials(job_dir)
     if not names and not plan.trials:
-        raise JobError(f"{job_dir} holds no trials", "run systems first: harness run")
+        raise _nothing_in(job_dir)
     graded: list[TrialScore] = []
     there: dict[tuple[str, str], str] = {}
     changed = 0
@@ -113,6 +113,14 @@ def grade_job(job_dir: Path, tasks_dir: Path, tell: Tell = lambda _done, _all: N
         trials=tuple(graded),
         missing=tuple(sorted(plan.trials - there.keys())),
     )
+
+
+def _nothing_in(folder: Path) -> JobError:
+    jobs = sorted(path.parent.name for path in folder.glob("*/config.json"))
+    if jobs:
+        some = ", ".join(jobs[:3]) + (", …" if len(jobs) > 3 else "")
+        return JobError(f"{folder} is a folder of jobs, not a job", f"name a job below {folder}/: {some}")
+    return JobError(f"{folder} holds no trials", "run systems first: harness run")
 
 
 def _grade(trial: Trial, tasks: "_Tasks") -> TrialScore:

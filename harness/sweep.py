@@ -1,6 +1,6 @@
 """A sweep: systems × tasks, run where each system runs, resumed where it stopped."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -10,6 +10,7 @@ from harness.errors import JobError
 from harness.job import Job
 from harness.systems import System
 from harness.taskset import TaskSet
+from harness.trial import read_exception
 from mcp_mimic.store.store import Store
 
 Advance = Callable[[], None]
@@ -33,11 +34,15 @@ class Sweep:
 
 @dataclass(frozen=True)
 class SweepSummary:
-    """How many trials the sweep asked for, how many of them were run now, and how many are dead."""
+    """How many trials the sweep asked for, how many of them were run now, and how many are dead.
+
+    `errors` are the scored trials whose agent raised: what it raised, by the trial's record.
+    """
 
     trials: int
     ran: int
     dead: int
+    errors: Mapping[Path, str]
 
 
 def silent(_trials: int) -> AbstractContextManager[Advance]:
@@ -81,7 +86,10 @@ def run_sweep(sweep: Sweep, progress: Progress = silent) -> SweepSummary:
                     )
             job.summarise(started)
     asked = [(task_id, system.tag) for task_id in chosen for system in sweep.systems]
-    return SweepSummary(len(asked), len(missing), sum(not job.has_reward(*trial) for trial in asked))
+    scored = [trial for trial in asked if job.has_reward(*trial)]
+    raised = {job.trial(*trial): read_exception(job.path, job.trial(*trial).name) for trial in scored}
+    errors = {folder / "result.json": told for folder, told in raised.items() if told}
+    return SweepSummary(len(asked), len(missing), len(asked) - len(scored), errors)
 
 
 def _run_direct(sweep: Sweep, trials: Sequence[tuple[str, System]], advance: Advance) -> None:

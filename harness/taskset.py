@@ -1,5 +1,6 @@
 """A folder of built tasks, as a run reads it: its manifest, and each task's files."""
 
+import difflib
 import json
 import tomllib
 from collections.abc import Callable, Mapping
@@ -154,8 +155,11 @@ class TaskSet:
     def task(self, task_id: str) -> Task:
         """One task by id; TaskError if the folder does not have it."""
         if task_id not in self.manifest.tasks:
+            close = difflib.get_close_matches(task_id, self.manifest.tasks, n=2, cutoff=0.5)
+            meant = f"did you mean {' or '.join(close)}? " if close else ""
             raise TaskError(
-                f"no task {task_id} in {self.path}", "list the folder, or build it again from the cohort"
+                f"no task {task_id} in {self.path}",
+                f"{meant}list the folder, or build it again from the cohort",
             )
         return Task(task_id, self.path / task_id, self.manifest.tasks[task_id])
 

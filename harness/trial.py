@@ -78,6 +78,11 @@ def read_trial(job: Path, name: str) -> Trial:
     )
 
 
+def read_exception(job: Path, name: str) -> str | None:
+    """What the record of the trial `name` says was raised, on one short line; None if nothing was."""
+    return _raised(_record(job, name, "result.json"))
+
+
 def _refused(name: str) -> Trial:
     """A trial whose folder is a link: nothing behind it is opened."""
     task, _, system = name.rpartition("__")

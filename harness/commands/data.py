@@ -53,7 +53,8 @@ def cohort(
     store: Store,
     out: Annotated[Path, typer.Option(help="CSV file to write.")],
     scenario: Annotated[
-        list[str] | None, typer.Option(help="Slug or id of a scenario; may be repeated. Default: all.")
+        list[str] | None,
+        typer.Option(help="Id, number or slug of a scenario; may be repeated. Default: all."),
     ] = None,
 ) -> None:
     """Find the cases of each scenario in a store, label them and sample by the scenario's mix.
@@ -109,12 +110,15 @@ def build(
 
 
 def _choose(scenarios: "list[Scenario]", names: list[str]) -> "list[Scenario]":
-    known = {name: scenario for scenario in scenarios for name in (scenario.id, scenario.slug)}
-    for name in names:
+    known = {
+        name: scenario for scenario in scenarios for name in (scenario.id, scenario.slug, scenario.number)
+    }
+    asked = [name.zfill(2) for name in names]
+    for name, given in zip(asked, names, strict=True):
         if name not in known:
-            slugs = ", ".join(scenario.slug for scenario in scenarios)
-            raise ScenarioError(f"unknown scenario {name!r}", f"use one of {slugs}")
-    return [known[name] for name in dict.fromkeys(names)] or scenarios
+            ids = ", ".join(scenario.id for scenario in scenarios)
+            raise ScenarioError(f"unknown scenario {given!r}", f"use the id, the number or the slug of {ids}")
+    return list({known[name].id: known[name] for name in asked}.values()) or scenarios
 
 
 def _columns(mapping: list[str]) -> dict[str, str]:

@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from mcp_mimic.errors import StoreError
+
 
 def _job_name(name: str) -> str:
     """A name that is one plain folder."""
@@ -14,8 +16,19 @@ def _job_name(name: str) -> str:
     return name
 
 
+def _store(path: Path) -> Path:
+    """A folder that only holds a store, as the demo's does, is told with the store's own path."""
+    name = "manifest.json"
+    if not (path / name).exists() and (path / "store" / name).is_file():
+        raise StoreError(f"{path}: no store here", f"there is one in it: --store {path / 'store'}")
+    return path
+
+
 Store = Annotated[
-    Path, typer.Option(envvar="CLINICARE_STORE", help="The chart store that `mcp-mimic import` made.")
+    Path,
+    typer.Option(
+        envvar="CLINICARE_STORE", callback=_store, help="The chart store that `mcp-mimic import` made."
+    ),
 ]
 Tasks = Annotated[Path, typer.Option(help="The tasks folder that `harness build` made.")]
 JobsDir = Annotated[Path, typer.Option(help="Folder of jobs.")]
@@ -23,6 +36,9 @@ JobName = Annotated[
     str, typer.Option(callback=_job_name, help="The job; the same name resumes it.", show_default=False)
 ]
 SystemsFile = Annotated[
-    Path | None, typer.Option(help="A TOML file of further systems, in the form of harness/systems.toml.")
+    Path | None,
+    typer.Option(
+        help="A TOML file of further systems, in the form of harness/systems.toml; modules beside it are found."
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]

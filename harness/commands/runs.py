@@ -3,11 +3,14 @@
 import json
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from harness.commands.options import JobName, JobsDir, Json, Store, SystemsFile, Tasks
+
+if TYPE_CHECKING:
+    from harness.sweep import SweepSummary
 
 
 def register(app: typer.Typer) -> None:
@@ -39,10 +42,19 @@ def run(
     job = jobs_dir / job_name
     summary = run_sweep(Sweep(tasks, store, job, chosen, concurrency=concurrency), trial_progress)
     kept = summary.trials - summary.ran
-    sys.stderr.write(f"{job}: {summary.ran} trials run, {kept} kept, {summary.dead} dead\n")
+    sys.stderr.write(f"{job}: {summary.ran} trials run, {kept} kept, {summary.dead} dead{_errors(summary)}\n")
     sys.stderr.write(f"grade them with: harness grade {job} --tasks {tasks}\n")
     if summary.dead:
         raise typer.Exit(1)
+
+
+def _errors(summary: "SweepSummary") -> str:
+    """How many agents raised, and what the first one did; nothing if none did."""
+    if not summary.errors:
+        return ""
+    record, told = next(iter(summary.errors.items()))
+    number = len(summary.errors)
+    return f", {number} agent error{'s' if number > 1 else ''} ({told}; see {record})"
 
 
 def case(

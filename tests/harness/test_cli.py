@@ -1,6 +1,7 @@
 """The command line: data on stdout, words on stderr, exit codes, and mistakes in two lines."""
 
 import json
+import os
 import shutil
 import signal
 import subprocess
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from harness.cli import run
+from harness.scenario import load_scenarios
 from harness.taskset import TaskSet
 from tests.harness.tiny import GOLDS, TinyWorld
 
@@ -116,6 +118,132 @@ def test_dead_trials_are_told_by_the_exit_code(tiny: TinyWorld, tmp_path: Path, 
     (dead / "verifier" / "reward.json").unlink()
     assert _run(tiny, tmp_path, "run", "--systems", "always-yes", "-n", "1") == 1
     assert "1 trials run, 1 kept, 1 dead" in capsys.readouterr().err
+
+
+OWN = """
+import os
+
+from harness.agents.base import Answer
+
+
+class Keyless:
+    async def answer(self, task, client):
+        raise RuntimeError("api key missing")
+
+
+class Settled:
+    def __init__(self):
+        self.verdict = os.environ["OWN_VERDICT"]
+
+    async def answer(self, task, client):
+        return Answer(f"## Answer: {self.verdict}")
+
+
+class NotAsync:
+    def answer(self, task, client):
+        return Answer("## Answer: YES")
+"""
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Path:
+    """A systems file with its agents in a module beside it."""
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / "own_agents.py").write_text(OWN)
+    tables = [
+        f'[[system]]\ntag = "{name.lower()}"\nrunner = "direct"\nagent = "own_agents:{name}"\nabout = "mine"\n'
+        for name in ("Keyless", "Settled", "NotAsync")
+    ]
+    (folder / "systems.toml").write_text("\n".join(tables))
+    return folder / "systems.toml"
+
+
+def _script(tiny: TinyWorld, place: Path, own: Path, systems: str) -> subprocess.CompletedProcess[str]:
+    """`harness run` as it is installed, in a folder that is not the systems file's."""
+    script = [str(Path(sys.executable).with_name("harness")), "run", "--systems", systems, "-n", "2"]
+    places = ["--tasks", str(tiny.tasks), "--store", str(tiny.store), "--systems-file", str(own)]
+    environment = {"PATH": os.environ["PATH"], "HOME": str(place), "OWN_VERDICT": "YES"}
+    return subprocess.run(
+        [*script, *places, "--job-name", "first"],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=place,
+        env=environment,
+    )
+
+
+def test_agents_beside_the_systems_file_run_and_what_they_raise_is_told(
+    tiny: TinyWorld, tmp_path: Path, own: Path, capsys: Captured
+) -> None:
+    done = _script(tiny, tmp_path, own, "settled,keyless")
+    assert done.returncode == 0, done.stderr
+    record = f"jobs/first/{min(GOLDS)}__keyless/result.json"
+    assert done.stderr.splitlines()[0] == (
+        "jobs/first: 4 trials run, 0 kept, 0 dead, "
+        f"2 agent errors (RuntimeError: api key missing; see {record})"
+    )
+    assert (tmp_path / record).is_file()
+    assert run(["grade", str(tmp_path / "jobs" / "first"), "--tasks", str(tiny.tasks)]) == 0
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert next(row for row in rows if "errors" in row)
+    assert next(row for row in rows if row[:1] == ["settled"])[:4] == ["settled", "2", "0", "0"]
+    assert next(row for row in rows if row[:1] == ["keyless"])[:4] == ["keyless", "2", "0", "2"]
+
+
+def test_an_agent_that_cannot_be_awaited_is_refused_before_the_first_trial(
+    tiny: TinyWorld, tmp_path: Path, own: Path
+) -> None:
+    done = _script(tiny, tmp_path, own, "settled,notasync")
+    assert done.returncode == 2
+    error, hint = done.stderr.splitlines()
+    assert "own_agents:NotAsync is no coroutine function" in error
+    assert "async def answer" in hint
+    assert not (tmp_path / "jobs").exists()
+
+
+def test_a_scenario_may_be_named_by_its_number(tiny: TinyWorld, tmp_path: Path, capsys: Captured) -> None:
+    known = load_scenarios()[0]
+    cohort = ["cohort", "--store", str(tiny.store), "--out", str(tmp_path / "c.csv")]
+    assert run([*cohort, "--scenario", known.number.lstrip("0"), "--scenario", known.slug]) == 0
+    assert {line.split("\t")[0] for line in capsys.readouterr().out.splitlines()} == {known.id}
+    assert run([*cohort, "--scenario", "99"]) == 2
+    error, hint = capsys.readouterr().err.splitlines()
+    assert error == "error: unknown scenario '99'"
+    assert known.id in hint
+
+
+def test_a_folder_of_jobs_is_not_graded_and_its_jobs_are_named(
+    tiny: TinyWorld, tmp_path: Path, capsys: Captured
+) -> None:
+    assert _run(tiny, tmp_path / "jobs", "run", "--systems", "always-yes", "-n", "1") == 0
+    capsys.readouterr()
+    assert run(["grade", str(tmp_path / "jobs"), "--tasks", str(tiny.tasks)]) == 2
+    error, hint = capsys.readouterr().err.splitlines()
+    assert error == f"error: {tmp_path / 'jobs'} is a folder of jobs, not a job"
+    assert hint == f"hint: name a job below {tmp_path / 'jobs'}/: first"
+
+
+def test_an_unknown_task_is_told_with_close_ones(tiny: TinyWorld, tmp_path: Path, capsys: Captured) -> None:
+    close = min(GOLDS)
+    assert _run(tiny, tmp_path, "case", "--system", "always-yes", "--task-id", close[:-1]) == 2
+    error, hint = capsys.readouterr().err.splitlines()
+    assert error.startswith(f"error: no task {close[:-1]} in ")
+    assert hint.startswith(f"hint: did you mean {close}")
+
+
+def test_a_folder_with_a_store_in_it_is_told_with_the_stores_path(
+    tiny: TinyWorld, tmp_path: Path, capsys: Captured
+) -> None:
+    demo = tmp_path / "demo"
+    demo.mkdir()
+    (demo / "store").symlink_to(tiny.store)
+    assert run(["cohort", "--store", str(demo), "--out", str(tmp_path / "c.csv")]) == 2
+    assert capsys.readouterr().err.splitlines() == [
+        f"error: {demo}: no store here",
+        f"hint: there is one in it: --store {demo / 'store'}",
+    ]
 
 
 @pytest.mark.parametrize("after", [0.03, 0.1, 0.2])
