@@ -246,6 +246,8 @@ def test_a_folder_with_a_store_in_it_is_told_with_the_stores_path(
     ]
 
 
+# What is open when the interrupt strikes is closed by the collector.
+@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("after", [0.03, 0.1, 0.2])
 def test_ctrl_c_is_two_lines_inside_a_query_too(
     tiny: TinyWorld, tmp_path: Path, capsys: Captured, after: float
