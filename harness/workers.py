@@ -4,6 +4,7 @@ Trials are bound by Python, not by waiting, so concurrency is a matter of proces
 takes one trial with it, never the sweep; workers die with the process that started them.
 """
 
+import logging
 import multiprocessing
 import os
 import signal
@@ -143,6 +144,9 @@ def _work(setting: Setting, pipe: "Connection[Any, Any]") -> None:
     """A worker's life: batches in, news out, until the pipe closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent decides
     threading.Thread(target=_die_with_parent, daemon=True).start()
+    logging.getLogger("fastmcp").setLevel(
+        logging.ERROR
+    )  # a refused call is in the audit, not on the terminal
     runner: DirectRunner | None = None
     while True:
         try:
