@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +13,12 @@ from mcp_mimic.store.importer import import_store
 from mcp_mimic.store.manifest import MANIFEST_FILE
 from mcp_mimic.store.store import Store
 from tests.hospital import write_hospital
+
+
+def pytest_configure() -> None:
+    """Let Ctrl-C reach the commands that tests start: a shell's background job hands down that it is ignored."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
