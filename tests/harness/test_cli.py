@@ -246,25 +246,34 @@ def test_a_folder_with_a_store_in_it_is_told_with_the_stores_path(
     ]
 
 
-# What is open when the interrupt strikes is closed by the collector.
-@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
-@pytest.mark.parametrize("after", [0.03, 0.1, 0.2])
-def test_ctrl_c_is_two_lines_inside_a_query_too(
-    tiny: TinyWorld, tmp_path: Path, capsys: Captured, after: float
-) -> None:
-    asked = signal.signal(signal.SIGALRM, signal.default_int_handler)
-    signal.setitimer(signal.ITIMER_REAL, after)
-    try:
-        code = run(["cohort", "--store", str(tiny.store), "--out", str(tmp_path / "cohort.csv")])
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, asked)
-    assert code == 130
-    assert capsys.readouterr().err.splitlines() == [
+# The harness's own command line with one command more, whose query never ends by itself.
+ENDLESS = """
+import sys
+import duckdb
+from harness.cli import app, run
+
+@app.command()
+def endless():
+    sys.stdout.write("ready\\n")
+    sys.stdout.flush()
+    duckdb.sql("select sum(a.range * b.range) from range(10000000) a, range(10000000) b").fetchall()
+
+sys.exit(run(["endless"]))
+"""
+
+
+def test_ctrl_c_is_two_lines_inside_a_query_too() -> None:
+    command = [sys.executable, "-c", ENDLESS]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        assert running.stdout is not None
+        assert running.stdout.readline() == "ready\n"
+        running.send_signal(signal.SIGINT)
+        _, told = running.communicate(timeout=60)
+    assert running.returncode == 130
+    assert told.splitlines() == [
         "error: interrupted",
         "hint: run the same command again: what is whole is kept",
     ]
-    assert not (tmp_path / "cohort.csv").exists()
 
 
 @pytest.mark.parametrize("command", ["cohort", "build"])
