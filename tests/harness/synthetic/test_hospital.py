@@ -77,11 +77,13 @@ def test_the_same_seed_gives_the_same_bytes(small: Hospital, tmp_path: Path) -> 
     assert again.plants == small.plants
 
 
+@pytest.mark.slow
 def test_another_seed_gives_another_hospital(small: Hospital, tmp_path: Path) -> None:
     other = generate(tmp_path, seed=SEED + 1)
     assert {case.subject_id for case in other}.isdisjoint(case.subject_id for case in small)
 
 
+@pytest.mark.slow
 def test_more_neighbours_change_no_chart_that_was_there(small: Hospital, tmp_path: Path) -> None:
     larger = generate(tmp_path, patients=small.patients + 6)
     assert larger.patients == small.patients + 6

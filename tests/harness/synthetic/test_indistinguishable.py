@@ -21,6 +21,8 @@ from harness.synthetic.hospital import fill_chart
 from harness.synthetic.plan import Case, PlantedScenario, plan_cases
 from harness.synthetic.plants import Presence, StayBounds, read_plants
 
+pytestmark = pytest.mark.slow
+
 LEVEL = 0.01
 SEED = 20260101
 FEWEST = 6

@@ -36,6 +36,7 @@ def test_a_seal_holds_in_another_format(tmp_path: Path, suffix: str) -> None:
     assert import_store([source / "hosp", source / "icu"], tmp_path / "store").classification == "synthetic"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("edit", ["a value", "a row more", "a dictionary", "the seal", "a module more"])
 def test_any_edit_of_a_sealed_hospital_makes_it_credentialed(tmp_path: Path, edit: str) -> None:
     rows = small_rows()
