@@ -16,6 +16,7 @@ from harness.scenario import Scenario
 from harness.scoring.gold import read_gold
 from mcp_mimic.chart.served import SERVED_TABLES
 from mcp_mimic.chart.tasks import STORE_ALIAS, open_tasks
+from mcp_mimic.store.labels import naming_of
 from mcp_mimic.store.store import Store
 from mcp_mimic.store.tables import TABLES
 
@@ -28,10 +29,6 @@ NAME_COLUMNS = {
     "ed.pyxis": "name",
 }
 """Table → the column that a search's names are matched against."""
-
-_ICU_LABELS = ("icu.d_items", "concat_ws(' ', label, abbreviation)")
-_LABELS = {"hosp.labevents": ("hosp.d_labitems", "coalesce(label, '')")}
-"""Table → its dictionary and the text that names an item there; the ICU's tables share one."""
 
 Gold = dict[str, Any]
 
@@ -178,13 +175,13 @@ class _Resolver:
 
     def _labels_of(self, source: str) -> dict[int, str]:
         """What a search by label is matched against, for every item of the store's dictionary."""
-        dictionary, label = _LABELS.get(source, _ICU_LABELS)
-        if dictionary not in self._labels:
+        naming = naming_of(source)
+        if naming.dictionary not in self._labels:
             rows = self._connection.execute(
-                f"select itemid, lower({label}) from {STORE_ALIAS}.{dictionary}"
+                f"select d.itemid, lower(coalesce({naming.terms}, '')) from {STORE_ALIAS}.{naming.dictionary} d"
             ).fetchall()
-            self._labels[dictionary] = dict(rows)
-        return self._labels[dictionary]
+            self._labels[naming.dictionary] = dict(rows)
+        return self._labels[naming.dictionary]
 
     def _items_in(self, source: str) -> dict[str, set[int]]:
         if source not in self._items:

@@ -42,23 +42,21 @@ def resolve_filter(
 
 
 def _by_item(entries: Sequence[Entry], asked: Sequence[int | str]) -> Filter:
-    found: set[int] = set()
+    given = [_number_or_text(item) for item in asked]
+    labels = tuple(dict.fromkeys(item for item in given if isinstance(item, str)))
+    found = {item for item in given if isinstance(item, int)}
     unresolved = []
-    for item in map(_number_or_text, asked):
-        if isinstance(item, int):
-            found.add(item)
-            continue
-        matches = {entry.itemid for entry in entries if entry.matches(item) and entry.itemid is not None}
+    for label in labels:
+        matches = {entry.itemid for entry in entries if entry.matches(label) and entry.itemid is not None}
         found |= matches
         if not matches:
-            unresolved.append(item)
+            unresolved.append(label)
     if len(found) > _MAX_RESOLVED:
         raise ToolError(
             f"the labels match {len(found)} items, more than {_MAX_RESOLVED}",
             "give longer parts of labels, or leave items out to cover every item",
             code="too_broad",
         )
-    labels = tuple(dict.fromkeys(item for item in map(_number_or_text, asked) if isinstance(item, str)))
     return Filter(tuple(sorted(found)), labels or None, tuple(unresolved), suggest(unresolved, entries))
 
 

@@ -6,6 +6,8 @@ All expressions are SQL over the alias `r` of the table's rows in a slice, and o
 
 from dataclasses import dataclass, field
 
+from mcp_mimic.store.labels import naming_of
+
 LAST_SECOND = "interval '86399 seconds'"
 
 
@@ -61,7 +63,7 @@ def _icu(table: str, tool: str, what: str, time: str, units: dict[str, str], uni
         what=what,
         time=f"r.{time}",
         item="r.itemid",
-        label="d.label",
+        label=naming_of(f"icu.{table}").label,
         joins="left join icu.d_items d on d.itemid = r.itemid",
         category="d.category",
         unit=unit,
@@ -76,12 +78,6 @@ _AMOUNTS = {
     "totalamount": "totalamountuom",
 }
 
-# "Glucose" is an item of blood and one of urine: a specimen other than blood is part of the name.
-_LAB_LABEL = (
-    "case when d.fluid = 'Blood' or contains(lower(d.label), lower(d.fluid)) then d.label "
-    "else concat_ws(', ', d.label, d.fluid) end"
-)
-
 _ALL = (
     Source(
         table="hosp.labevents",
@@ -89,7 +85,7 @@ _ALL = (
         what="laboratory results",
         time="r.charttime",
         item="r.itemid",
-        label=_LAB_LABEL,
+        label=naming_of("hosp.labevents").label,
         joins="left join hosp.d_labitems d on d.itemid = r.itemid",
         category="concat_ws(' ', d.fluid, d.category)",
         unit="r.valueuom",

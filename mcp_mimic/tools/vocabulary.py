@@ -7,6 +7,7 @@ from datetime import datetime
 
 import duckdb
 
+from mcp_mimic.store.labels import naming_of
 from mcp_mimic.tools.sources import Source
 
 _MAX_SUGGESTIONS = 8
@@ -41,7 +42,7 @@ def read_vocabulary(cursor: duckdb.DuckDBPyConnection, source: Source) -> tuple[
     if key is None:
         return ()
     label = source.label or key
-    terms = f"concat_ws(' ', {label}, d.abbreviation)" if source.schema == "icu" else source.name or label
+    terms = naming_of(source.table).terms if source.item else source.name or label
     rows = cursor.execute(
         f"""
         select {source.item or "null"}, coalesce(max({label}), ''), lower(coalesce(max({terms}), '')),
