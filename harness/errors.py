@@ -6,6 +6,7 @@ HarnessError
 ├── TaskError             a tasks folder that cannot be built or read
 ├── UnknownSystemError    an unknown or unusable system
 ├── JobError              a job that cannot be run, resumed or graded
+├── EngineError           a container engine or image that cannot be used
 └── RunError              a run that failed on the way, whatever it was asked
 """
 
@@ -37,6 +38,10 @@ class UnknownSystemError(HarnessError):
 
 class JobError(HarnessError):
     """A job cannot be run, resumed or graded."""
+
+
+class EngineError(HarnessError):
+    """The container engine, or an image that trials need, cannot be used."""
 
 
 class RunError(HarnessError):
