@@ -21,7 +21,7 @@ from harness.data import data_folder
 HARNESS_ONLY = frozenset({"harbor", "packaging"})
 """What clinicare requires and the chart server does not import; every other requirement is the server's."""
 
-_ARGUMENT = re.compile(r"^ARG ([A-Z_]+)=(\S+)$", re.MULTILINE)
+_ARGUMENT = re.compile(r"^ARG ([A-Z0-9_]+)=(\S+)$", re.MULTILINE)
 _MACHINES = {"arm64": "aarch64", "AMD64": "x86_64"}
 _VERIFIER = ("harness/__init__.py", "harness/scoring", "mcp_mimic/__init__.py", "mcp_mimic/contract.py")
 
