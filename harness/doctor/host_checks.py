@@ -1,0 +1,86 @@
+"""Checks of this machine: disk, store, corpus, keys, telemetry."""
+
+from collections.abc import Iterable, Mapping
+
+from harness.doctor.check import Check, gigabytes
+from harness.doctor.host_facts import CorpusFacts, StoreFacts
+from harness.doctor.limits import TRIALS_AT_A_TIME, Limits
+
+PROVIDER_KEYS = (
+    "ANTHROPIC_API_KEY",
+    "OPENAI_API_KEY",
+    "GEMINI_API_KEY",
+    "GOOGLE_API_KEY",
+    "OPENROUTER_API_KEY",
+)
+TELEMETRY = "HARBOR_TELEMETRY"
+_MAPPED = "this engine gives containers other users than the host's: use one that is not rootless and has no userns-remap"
+_OFF = {"0", "false", "no", "off", "disabled"}
+
+
+def check_disk(free: Mapping[str, int | None], limits: Limits) -> Check:
+    """Whether there is room for as many trials as may run at a time; `free` in bytes, by place."""
+    known = {place: size for place, size in free.items() if size is not None}
+    if not known:
+        return Check("disk", "warning", "free space is not known", "see the engine's own: docker system df")
+    found = ", ".join(f"{gigabytes(size)} free {place}" for place, size in known.items())
+    found += f"; a trial may fill {gigabytes(limits.storage)}"
+    least = min(known.values())
+    if least >= TRIALS_AT_A_TIME * limits.storage:
+        return Check("disk", "ok", found)
+    remedy = "free space: see docker system df, and old folders under jobs/"
+    return Check("disk", "problem" if least < limits.storage else "warning", found, remedy)
+
+
+def check_store(store: StoreFacts) -> Check:
+    """Whether there is a store, whole and readable in containers."""
+    make = f"make one: harness demo, or mcp-mimic import SOURCE… --store {store.path}"
+    if store.trouble is not None:
+        message, remedy = store.trouble
+        if store.absent:
+            return Check("store", "warning", message, make)
+        return Check("store", "problem", message, remedy)
+    found = f"{store.path}: {store.classification}, {store.release}, {_short(store.fingerprint)}"
+    if store.unreadable:
+        what = ", ".join(store.unreadable)
+        return Check(
+            "store",
+            "problem",
+            f"{found}; the chart server's user may not read {what}",
+            f"export CLINICARE_USER={store.owner}" if store.owner else _MAPPED,
+        )
+    return Check("store", "ok", found)
+
+
+def _short(fingerprint: str) -> str:
+    kind, _, digits = fingerprint.rpartition(":")
+    return f"{kind}:{digits[:12]}" if kind else digits[:12]
+
+
+def check_corpus(corpus: CorpusFacts) -> Check:
+    """Whether the policy documents are there."""
+    again = "reinstall clinicare, or run it from a complete checkout"
+    if corpus.trouble is not None:
+        return Check("corpus", "problem", corpus.trouble, again)
+    if corpus.missing:
+        return Check("corpus", "problem", f"missing: {', '.join(corpus.missing)}", again)
+    if not corpus.documents:
+        return Check("corpus", "problem", "the manifest names no document", again)
+    return Check("corpus", "ok", f"{corpus.documents} policy documents")
+
+
+def check_keys(names: Iterable[str]) -> Check:
+    """Which providers' keys are set, by the names of their variables and nothing more."""
+    given = set(names)
+    there = [name for name in PROVIDER_KEYS if name in given]
+    if not there:
+        return Check("keys", "ok", "none set: the oracle and scripted models need none")
+    return Check("keys", "ok", f"set: {', '.join(there)}")
+
+
+def check_telemetry(value: str | None) -> Check:
+    """Whether Harbor's telemetry is off."""
+    if value is not None and value.strip().lower() in _OFF:
+        return Check("telemetry", "ok", f"Harbor's is off ({TELEMETRY})")
+    found = f"Harbor posts telemetry unless {TELEMETRY} is off"
+    return Check("telemetry", "warning", found, f"export {TELEMETRY}=off")
