@@ -19,7 +19,7 @@ from harness.agents.base import Agent, Answer, Gold, Instrument, TaskView
 from harness.agents.recording import RecordingClient
 from harness.errors import RunError
 from harness.job import Job
-from harness.record import Attempt, Phase, describe_exception, harness_version, write_record
+from harness.record import MAX_TRIES, Attempt, Phase, describe_exception, harness_version, write_record
 from harness.scoring.files import MAX_REPORT
 from harness.scoring.verify import Evidence, score_files, write_scores
 from harness.systems import System
@@ -29,9 +29,6 @@ from mcp_mimic.chart.slice import Slice, open_slice
 from mcp_mimic.contract import Grant
 from mcp_mimic.server import ChartServer, create_server
 from mcp_mimic.store.store import Store
-
-MAX_TRIES = 3
-"""One try and at most two more, when a trial died of the harness's own failure."""
 
 _DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 
@@ -89,7 +86,7 @@ def bury(setting: Setting, task_id: str, system: System, cause: str, tries: int)
     folder = job.partial(task_id, system.tag)
     folder.mkdir(parents=True)
     write_record(folder, task, system, job.trial(task_id, system.tag), [Attempt({}, None, death)] * tries)
-    job.keep(task_id, system.tag)
+    job.keep(folder, task_id, system.tag)
 
 
 class _Desk:
@@ -115,7 +112,7 @@ class _Desk:
             folder.mkdir(parents=True)
             attempts.append(await _Trial(self._task, system, folder).attempt(self._chart))
         write_record(folder, self._task, system, self._job.trial(self._task.id, system.tag), attempts)
-        self._job.keep(self._task.id, system.tag)
+        self._job.keep(folder, self._task.id, system.tag)
 
     def _chart(self, grant: Grant) -> Slice:
         if self._slice is None:

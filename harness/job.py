@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from harness.errors import JobError
 from harness.scoring.files import read_file
-from harness.systems import System
+from harness.systems import Place, System
 from harness.taskset import TaskSet
 from harness.trial import MAX_RECORD, find_trials
 
@@ -25,18 +25,22 @@ _NEW_NAME = "give the run a new --job-name"
 
 
 class PlannedSystem(System):
-    """A system as a job holds it: what it is, and the code that answered."""
+    """A system as a job holds it: what it is, where it runs, and the code that answered."""
 
-    code: str = Field(default="", description="digest of the file that defines the agent's class")
+    runs_in: Place
+    code: str = Field(default="", description="digest of the agent's class or of its compose files")
 
     @classmethod
-    def of(cls, system: System) -> "PlannedSystem":
+    def of(cls, system: System, place: Place) -> "PlannedSystem":
         """The system with its code as it is now."""
-        return cls(**system.model_dump(), code=system.code_digest())
+        return cls(**system.model_dump(), runs_in=place, code=system.code_digest(place))
 
     def change_since(self, begun: "PlannedSystem") -> str | None:
         """What has changed that its answers may depend on; None if nothing has."""
-        if self.model_dump(exclude={"about", "code"}) != begun.model_dump(exclude={"about", "code"}):
+        aside = {"about", "code", "runs_in"}
+        if self.runs_in != begun.runs_in:
+            return f"where it runs ({begun.runs_in}, now {self.runs_in})"
+        if self.model_dump(exclude=aside) != begun.model_dump(exclude=aside):
             return "its definition"
         return None if self.code == begun.code else "its agent's code"
 
@@ -51,6 +55,7 @@ class JobPlan(BaseModel):
     release: str
     tasks: dict[str, str] = Field(description="task id → digest of what its agent can see")
     systems: dict[str, PlannedSystem]
+    images: dict[str, str] = Field(default={}, description="image → id, once a system runs in containers")
 
 
 @dataclass(frozen=True)
@@ -80,15 +85,14 @@ class Job:
         """Whether the whole trial was scored; one that was not is dead."""
         return (self.trial(task_id, tag) / "verifier" / "reward.json").is_file()
 
-    def keep(self, task_id: str, tag: str) -> None:
+    def keep(self, written: Path, task_id: str, tag: str) -> None:
         """Put a trial that this process has written in its place; the first whole one stands."""
-        partial = self.partial(task_id, tag)
         try:
-            partial.rename(self.trial(task_id, tag))
+            written.rename(self.trial(task_id, tag))
         except OSError:
             if not self.is_done(task_id, tag):
                 raise
-            shutil.rmtree(partial)
+            shutil.rmtree(written)
 
     def require_room(self, task_id: str, tag: str) -> None:
         """JobError if something other than a whole trial is where that trial belongs."""
@@ -115,22 +119,35 @@ class Job:
             yield
 
     def agree(
-        self, tasks: TaskSet, chosen: Sequence[str], systems: Sequence[System], concurrency: int
+        self,
+        tasks: TaskSet,
+        chosen: Sequence[str],
+        systems: Mapping[str, PlannedSystem],
+        concurrency: int,
+        images: Mapping[str, str],
     ) -> JobPlan:
-        """Record what this run adds to the job; JobError if the job was begun with anything else."""
+        """Record what this run adds to the job; JobError if the job was begun with anything else.
+
+        `images` are those that its containers run from; none if it needs none.
+        """
         manifest = tasks.manifest
         plan = JobPlan(
             store=manifest.store,
             classification=manifest.classification,
             release=manifest.release,
             tasks={task_id: manifest.tasks[task_id].agent_digest for task_id in chosen},
-            systems={system.tag: PlannedSystem.of(system) for system in systems},
+            systems=dict(systems),
+            images=dict(images),
         )
         begun = self._begun()
         if begun is not None:
             self._require_same(begun, plan, tasks)
             plan = begun.model_copy(
-                update={"tasks": begun.tasks | plan.tasks, "systems": begun.systems | plan.systems}
+                update={
+                    "tasks": begun.tasks | plan.tasks,
+                    "systems": begun.systems | plan.systems,
+                    "images": begun.images | plan.images,
+                }
             )
         config = _harbor_config(self.path, tasks.path, plan, concurrency)
         _write_json(self.path / "config.json", config | {"clinicare": plan.model_dump(mode="json")})
@@ -175,6 +192,11 @@ class Job:
             if entry is None or entry.agent_digest != digest:
                 change = "is gone from the tasks folder" if entry is None else "has changed"
                 raise JobError(f"job {self.name}: task {task_id} {change} since the job was begun", _NEW_NAME)
+        for image, number in plan.images.items():
+            if begun.images.get(image, number) != number:
+                raise JobError(
+                    f"job {self.name}: image {image} has changed since the job was begun", _NEW_NAME
+                )
         for tag, system in plan.systems.items():
             if altered := system.change_since(begun.systems.get(tag, system)):
                 raise JobError(
@@ -189,9 +211,15 @@ def _harbor_config(job: Path, tasks: Path, plan: JobPlan, concurrency: int) -> d
         "job_name": job.name,
         "jobs_dir": str(job.parent),
         "n_concurrent_trials": concurrency,
-        "agents": [{"name": tag, "import_path": system.agent} for tag, system in plan.systems.items()],
+        "agents": [_harbor_agent(system) for system in plan.systems.values()],
         "datasets": [{"path": str(tasks)}],
     }
+
+
+def _harbor_agent(system: PlannedSystem) -> dict[str, Any]:
+    if system.harbor is None or system.runs_in == "direct":
+        return {"name": system.tag, "import_path": system.agent}
+    return {"name": system.harbor.agent, "model_name": system.harbor.model}
 
 
 def _write_json(path: Path, value: Mapping[str, Any]) -> None:

@@ -21,9 +21,12 @@ from harbor.models.trial.result import (
 )
 from harbor.models.verifier.result import VerifierResult
 
-from harness.systems import System
+from harness.systems import Place, System
 from harness.taskset import Task
 from harness.trajectory import readable
+
+MAX_TRIES = 3
+"""One try and at most two more, when a trial died and its agent had no part in that."""
 
 _MAX_MESSAGE = 4_000
 _MAX_TRACEBACK = 20_000
@@ -98,7 +101,7 @@ def write_record(folder: Path, task: Task, system: System, trial: Path, attempts
         task_checksum=task.entry.agent_digest,
         config=config,
         agent_info=AgentInfo(name=system.tag, version=harness_version()),
-        agent_result=AgentContext(metadata=_metadata(system, attempts, earlier)),
+        agent_result=AgentContext(metadata=attempt_metadata(system, "direct", len(attempts), earlier)),
         verifier_result=None if last.rewards is None else VerifierResult(rewards=dict(last.rewards)),
         exception_info=last.error,
         started_at=min(
@@ -111,11 +114,15 @@ def write_record(folder: Path, task: Task, system: System, trial: Path, attempts
     (folder / "result.json").write_text(result.model_dump_json(indent=2) + "\n", encoding="utf-8")
 
 
-def _metadata(system: System, attempts: Sequence[Attempt], earlier: Sequence[str]) -> dict[str, Any]:
+def attempt_metadata(
+    system: System, place: Place, attempts: int, earlier_causes: Sequence[str]
+) -> dict[str, Any]:
+    """What the harness adds to Harbor's record of a trial: which system it was, and how often it was tried."""
     return {
-        "runner": system.runner,
+        "system": system.tag,
+        "runner": place,
         "instrument": system.instrument,
         "sees_gold": system.sees_gold,
-        "attempts": len(attempts),
-        "earlier_causes": list(earlier),
+        "attempts": attempts,
+        "earlier_causes": list(earlier_causes),
     }

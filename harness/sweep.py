@@ -1,14 +1,14 @@
 """A sweep: systems × tasks, run where each system runs, resumed where it stopped."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from harness.errors import JobError
-from harness.job import Job
-from harness.systems import System
+from harness.job import Job, PlannedSystem
+from harness.systems import Place, System
 from harness.taskset import TaskSet
 from harness.trial import read_exception
 from mcp_mimic.store.store import Store
@@ -30,6 +30,8 @@ class Sweep:
     systems: tuple[System, ...]
     task_ids: tuple[str, ...] | None = None
     concurrency: int = 1
+    environment: Place | None = None
+    """Where to run what can run in more than one place; see `System.place`."""
 
 
 @dataclass(frozen=True)
@@ -63,11 +65,13 @@ def run_sweep(sweep: Sweep, progress: Progress = silent) -> SweepSummary:
         raise JobError(f"no task in {sweep.tasks}", "build tasks from a cohort that has cases")
     for task_id in chosen:
         tasks.task(task_id).require_as_built()
-    for system in sweep.systems:
-        system.create()
+    planned = {
+        system.tag: PlannedSystem.of(system, system.place(sweep.environment)) for system in sweep.systems
+    }
+    images = _require_runnable(planned.values())
     started = datetime.now(UTC)
     with job.locked():
-        job.agree(tasks, chosen, sweep.systems, sweep.concurrency)
+        job.agree(tasks, chosen, planned, sweep.concurrency, images)
         missing = [
             (task_id, system)
             for task_id in chosen
@@ -78,18 +82,40 @@ def run_sweep(sweep: Sweep, progress: Progress = silent) -> SweepSummary:
             job.require_room(task_id, system.tag)
         if missing:
             with progress(len(missing)) as advance:
-                for runner, run in _RUNNERS.items():
-                    run(
-                        sweep,
-                        [(task, system) for task, system in missing if system.runner == runner],
-                        advance,
-                    )
+                for place, run in _RUNNERS.items():
+                    here = [
+                        (task, system) for task, system in missing if planned[system.tag].runs_in == place
+                    ]
+                    if here:
+                        run(sweep, here, advance)
             job.summarise(started)
     asked = [(task_id, system.tag) for task_id in chosen for system in sweep.systems]
     scored = [trial for trial in asked if job.has_reward(*trial)]
     raised = {job.trial(*trial): read_exception(job.path, job.trial(*trial).name) for trial in scored}
     errors = {folder / "result.json": told for folder, told in raised.items() if told}
     return SweepSummary(len(asked), len(missing), len(asked) - len(scored), errors)
+
+
+def _require_runnable(systems: Iterable[PlannedSystem]) -> Mapping[str, str]:
+    """Every agent can be had, and so can the engine and its images if one runs in containers; their ids by tag."""
+    images: Mapping[str, str] = {}
+    for system in systems:
+        if system.runs_in == "direct":
+            system.create()
+            continue
+        from harness.containers.images import require_images
+        from harness.containers.trials import require_agent
+
+        require_agent(system)
+        images = images or require_images()
+    return images
+
+
+def _run_in_containers(sweep: Sweep, trials: Sequence[tuple[str, System]], advance: Advance) -> None:
+    from harness.containers.trials import Setting, run_trials
+
+    setting = Setting(tasks=sweep.tasks, store=sweep.store, job=sweep.job)
+    run_trials(setting, trials, sweep.concurrency, advance)
 
 
 def _run_direct(sweep: Sweep, trials: Sequence[tuple[str, System]], advance: Advance) -> None:
@@ -104,5 +130,8 @@ def _run_direct(sweep: Sweep, trials: Sequence[tuple[str, System]], advance: Adv
     Pool(setting, sweep.concurrency).run(batches, lambda _task, _tag: advance())
 
 
-_RUNNERS: dict[str, Callable[[Sweep, Sequence[tuple[str, System]], Advance], None]] = {"direct": _run_direct}
-"""A system's `runner` → what runs its missing trials into the job folder."""
+_RUNNERS: dict[Place, Callable[[Sweep, Sequence[tuple[str, System]], Advance], None]] = {
+    "docker": _run_in_containers,
+    "direct": _run_direct,
+}
+"""Where a system runs → what runs its missing trials into the job folder."""

@@ -10,7 +10,15 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 from pydantic_core import ErrorDetails
 
 from harness.errors import UnknownSystemError
@@ -18,8 +26,8 @@ from harness.errors import UnknownSystemError
 _BUILT_IN = Path(__file__).with_name("systems.toml")
 _RULES = {
     "tag": "a tag is lower-case letters and digits, in words joined by single dashes, 60 characters at most",
-    "runner": 'the only runner is "direct"',
     "agent": "an agent is module:class, such as my_agent:MyAgent",
+    "harbor": "harbor is a table with agent, and may have model, options, environment and compose",
     "about": "about is a line of text",
     "instrument": "instrument is true or false",
     "sees_gold": "sees_gold is true or false",
@@ -27,14 +35,50 @@ _RULES = {
 """What each key of a system must be, in words."""
 
 
+Place = Literal["direct", "docker"]
+"""Where a system runs: in this process, or in containers of a Docker engine."""
+
+
+class HarborAgent(BaseModel):
+    """An agent as Harbor runs it in a container.
+
+    `agent` is Harbor's name of it or the module:class of one of your own, `model` as Harbor writes it
+    (provider/model), `options` are the agent's own in Harbor, `environment` is set in its container, and
+    `compose` names compose files, beside the systems file, that join each trial.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    agent: str = Field(pattern=r"^[\w.-]+(:\w+)?$")
+    model: str | None = None
+    options: dict[str, Any] = {}
+    environment: dict[str, str] = {}
+    compose: tuple[Path, ...] = ()
+
+    @field_validator("compose")
+    @classmethod
+    def _beside_the_systems_file(cls, files: tuple[Path, ...], info: ValidationInfo) -> tuple[Path, ...]:
+        """As absolute paths, where they are named in a systems file; a job's record holds such already."""
+        if not info.context:
+            return files
+        found = tuple((info.context["folder"] / file).resolve() for file in files)
+        for file in found:
+            if not file.is_file():
+                raise ValueError(f"there is no compose file {file}")
+        return found
+
+
 class System(BaseModel):
-    """One system: how it is called, how it runs, and whether it is a contestant or an instrument."""
+    """One system: how it is called, how it runs, and whether it is a contestant or an instrument.
+
+    `agent` lets it run in this process, `harbor` in containers; one of them is needed, and it may have both.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     tag: str = Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=60)
-    runner: Literal["direct"]
-    agent: str = Field(pattern=r"^[\w.]+:\w+$")
+    agent: str | None = Field(default=None, pattern=r"^[\w.]+:\w+$")
+    harbor: HarborAgent | None = None
     about: str
     instrument: bool = False
     sees_gold: bool = False
@@ -44,6 +88,20 @@ class System(BaseModel):
         if self.sees_gold and not self.instrument:
             raise ValueError(f"{self.tag}: only an instrument may see the gold")
         return self
+
+    @model_validator(mode="after")
+    def _runs_somewhere(self) -> "System":
+        if self.agent is None and self.harbor is None:
+            raise ValueError(f"{self.tag}: name an agent (module:class), or a [system.harbor] table")
+        return self
+
+    def place(self, environment: Place | None) -> Place:
+        """Where it runs: in `environment` if it can, else where it can; in this process if both are open."""
+        if self.harbor is None:
+            return "direct"
+        if environment is None:
+            return "direct" if self.agent is not None else "docker"
+        return environment if environment == "docker" or self.agent is not None else "docker"
 
     def create(self) -> object:
         """A fresh agent of this system: an Instrument if it sees the gold, else an Agent.
@@ -71,16 +129,22 @@ class System(BaseModel):
             ) from error
         return agent
 
-    def code_digest(self) -> str:
-        """sha256 over the file that defines the agent's class; empty if there is none."""
-        try:
-            source = inspect.getsourcefile(self._class())
-        except TypeError:
-            source = None
-        return f"sha256:{sha256(Path(source).read_bytes()).hexdigest()}" if source else ""
+    def code_digest(self, place: Place) -> str:
+        """sha256 over the file that defines the agent's class, or its compose files; empty if there is none."""
+        if place != "direct":
+            files = list(self.harbor.compose) if self.harbor else []
+        else:
+            try:
+                source = inspect.getsourcefile(self._class())
+            except TypeError:
+                source = None
+            files = [Path(source)] if source else []
+        if not files:
+            return ""
+        return f"sha256:{sha256(b''.join(file.read_bytes() for file in files)).hexdigest()}"
 
     def _class(self) -> Any:
-        module, _, name = self.agent.partition(":")
+        module, _, name = (self.agent or "").partition(":")
         try:
             return getattr(importlib.import_module(module), name)
         except (Exception, SystemExit) as error:
@@ -138,13 +202,13 @@ def _read(path: Path) -> list[System]:
             f"systems file {path} cannot be read: {error}", "name a TOML file of [[system]] tables"
         ) from error
     try:
-        return _SystemsFile.model_validate(tables).system
+        return _SystemsFile.model_validate(tables, context={"folder": path.parent}).system
     except ValidationError as error:
         problems = error.errors(include_url=False)
         first = next((one for one in problems if one["type"] == "extra_forbidden"), problems[0])
         raise UnknownSystemError(
             f"systems file {path}: {_in_words(first)}",
-            "each [[system]] has tag, runner, agent, about, and may have instrument and sees_gold",
+            "each [[system]] has tag, about, agent or a [system.harbor] table, and may have instrument and sees_gold",
         ) from error
 
 

@@ -61,7 +61,7 @@ def render_task(
     templates = (
         "task.toml",
         "environment/docker-compose.yaml",
-        "tests/Dockerfile",
+        "tests/docker-compose.yaml",
         "tests/test.sh",
         "solution/solve.sh",
     )

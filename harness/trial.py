@@ -62,12 +62,13 @@ def read_trial(job: Path, name: str) -> Trial:
     result, config = _record(job, name, "result.json"), _record(job, name, "config.json")
     audit = read_file(job, name, "artifacts", "audit", "audit.jsonl", cap=MAX_AUDIT)
     status, cause = _status(result, audit)
-    attempts = _inner(result, "agent_result", "metadata").get("attempts")
+    metadata = _inner(result, "agent_result", "metadata")
+    attempts = metadata.get("attempts")
     score = _record(job, name, "verifier", "score.json")
     return Trial(
         name=name,
         task=_task(result, config) or named_task,
-        system=_system(result, config) or named_system,
+        system=_words(metadata, "system") or _system(result, config) or named_system,
         status=status,
         cause=cause,
         attempts=attempts if isinstance(attempts, int) else 1,

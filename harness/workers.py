@@ -18,8 +18,9 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any
 
-from harness.direct import MAX_TRIES, Batch, DirectRunner, Setting, bury
+from harness.direct import Batch, DirectRunner, Setting, bury
 from harness.errors import HarnessError, RunError
+from harness.record import MAX_TRIES
 from mcp_mimic.errors import ChartServerError
 
 _RESUME = "mend the cause and run the same command again; whole trials are kept"

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from harness.systems import Place
 from mcp_mimic.errors import StoreError
 
 
@@ -32,8 +33,13 @@ Store = Annotated[
 ]
 Tasks = Annotated[Path, typer.Option(help="The tasks folder that `harness build` made.")]
 JobsDir = Annotated[Path, typer.Option(help="Folder of jobs.")]
-JobName = Annotated[
-    str, typer.Option(callback=_job_name, help="The job; the same name resumes it.", show_default=False)
+JobName = Annotated[str, typer.Option(callback=_job_name, help="The job; the same name resumes it.")]
+Environment = Annotated[
+    Place | None,
+    typer.Option(
+        help="Where to run a system that can run in more than one place: direct (in this process) or docker.",
+        show_default="direct if it can",
+    ),
 ]
 SystemsFile = Annotated[
     Path | None,

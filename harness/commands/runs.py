@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from harness.commands.options import JobName, JobsDir, Json, Store, SystemsFile, Tasks
+from harness.commands.options import Environment, JobName, JobsDir, Json, Store, SystemsFile, Tasks
 
 if TYPE_CHECKING:
     from harness.sweep import SweepSummary
@@ -22,10 +22,11 @@ def register(app: typer.Typer) -> None:
 
 def run(
     systems: Annotated[str, typer.Option(help="Tags of systems, separated by commas.")],
-    store: Store,
-    job_name: JobName,
+    store: Store = Path("store"),
+    job_name: JobName = "run",
     tasks: Tasks = Path("tasks"),
     jobs_dir: JobsDir = Path("jobs"),
+    env: Environment = None,
     concurrency: Annotated[int, typer.Option("-n", "--concurrency", min=1, help="Trials at a time.")] = 2,
     systems_file: SystemsFile = None,
 ) -> None:
@@ -40,7 +41,8 @@ def run(
     tags = [tag.strip() for tag in systems.split(",") if tag.strip()]
     chosen = tuple(choose_systems(tags, systems_file))
     job = jobs_dir / job_name
-    summary = run_sweep(Sweep(tasks, store, job, chosen, concurrency=concurrency), trial_progress)
+    sweep = Sweep(tasks, store, job, chosen, concurrency=concurrency, environment=env)
+    summary = run_sweep(sweep, trial_progress)
     kept = summary.trials - summary.ran
     sys.stderr.write(f"{job}: {summary.ran} trials run, {kept} kept, {summary.dead} dead{_errors(summary)}\n")
     sys.stderr.write(f"grade them with: harness grade {job} --tasks {tasks}\n")
@@ -60,10 +62,11 @@ def _errors(summary: "SweepSummary") -> str:
 def case(
     system: Annotated[str, typer.Option(help="Tag of the system.")],
     task_id: Annotated[str, typer.Option(help="Id of the task.")],
-    store: Store,
-    job_name: JobName,
+    store: Store = Path("store"),
+    job_name: JobName = "run",
     tasks: Tasks = Path("tasks"),
     jobs_dir: JobsDir = Path("jobs"),
+    env: Environment = None,
     systems_file: SystemsFile = None,
 ) -> None:
     """Run one system on one task, unless the job has that trial, and print what became of it as JSON.
@@ -75,7 +78,7 @@ def case(
     from harness.systems import choose_systems
 
     (chosen,) = choose_systems([system], systems_file)
-    sweep = Sweep(tasks, store, jobs_dir / job_name, (chosen,), task_ids=(task_id,))
+    sweep = Sweep(tasks, store, jobs_dir / job_name, (chosen,), task_ids=(task_id,), environment=env)
     run_sweep(sweep)
     sys.stdout.write(json.dumps(read_case(sweep.job, task_id, chosen.tag)) + "\n")
 

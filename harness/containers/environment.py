@@ -1,0 +1,191 @@
+"""The containers of one trial: Harbor's Docker environment, with nothing of the host in the agent's reach.
+
+Harbor can mount a trial's folder into the agent's container, or copy links out of it and follow them later.
+Here nothing is mounted, the agent's container is frozen the moment its time is over, and what is collected
+goes through `harness.containers.archive`.
+"""
+
+import asyncio
+import subprocess
+import tarfile
+from collections.abc import Callable
+from pathlib import Path, PurePosixPath
+from typing import IO, override
+
+from harbor.constants import MAIN_SERVICE_NAME
+from harbor.environments.base import ExecResult
+from harbor.environments.docker.docker import (
+    DockerEnvironment,
+    DockerOptions,
+    _sanitize_docker_compose_project_name,
+)
+
+from harness.containers.archive import Allowance, Taken, take_file, take_folder
+from harness.scoring.files import MAX_AUDIT, MAX_REPORT
+
+_LOGS = Allowance(file=64 << 20, total=256 << 20, entries=20_000)
+_REPORT = "report.md"
+_MAX_OUTPUT = 16 << 20
+_CHUNK = 1 << 16
+
+
+class EnvironmentLostError(RuntimeError):
+    """A container of the trial ended before its time, by no doing of the agent's."""
+
+
+class TrialOptions(DockerOptions):  # type: ignore[misc]  # Harbor has no types of its own
+    """What the compose files of a task are told: the store's folder, and the user that may read it (uid:gid)."""
+
+    store: str
+    store_user: str
+
+
+class TrialEnvironment(DockerEnvironment):  # type: ignore[misc]
+    """One compose project of a trial: agent and chart server, or the verifier alone."""
+
+    options_model = TrialOptions
+    options: TrialOptions
+
+    async def freeze(self) -> None:
+        """Stop every process in the agent's container where it is; EnvironmentLostError if the container is gone.
+
+        From then on it can be copied from and stopped, and can write nothing more.
+        """
+        paused = await self._docker("pause", self._container(MAIN_SERVICE_NAME))
+        if paused.return_code != 0:
+            raise EnvironmentLostError(f"the agent's container ended before the agent did ({paused.stdout})")
+
+    @override
+    def _compose_env_vars(self, include_os_env: bool = True) -> dict[str, str]:
+        chart = {"CLINICARE_STORE": self.options.store, "CLINICARE_USER": self.options.store_user}
+        return {**super()._compose_env_vars(include_os_env), **chart}
+
+    @override
+    def _validate_daemon_mode(self) -> None:
+        """Checked once a run, with the images."""
+
+    @override
+    async def _validate_image_os(self, image_name: str) -> None:
+        """Checked once a run, with the images."""
+
+    @override
+    async def _compose_exec(
+        self,
+        command: str,
+        *,
+        service: str,
+        cwd: str | None,
+        env: dict[str, str] | None,
+        timeout_sec: int | None,
+        user: str | int | None,
+    ) -> ExecResult:
+        """As Harbor does it, without having Compose read five files for each command."""
+        options = ["--workdir", cwd] if cwd else []
+        options += [word for name, value in (env or {}).items() for word in ("--env", f"{name}={value}")]
+        options += ["--user", str(user)] if user is not None else []
+        shell = (
+            self._platform.exec_shell_args(command) if service == MAIN_SERVICE_NAME else ["sh", "-c", command]
+        )
+        return await self._docker(
+            "exec",
+            *options,
+            self._container(service),
+            *shell,
+            seconds=timeout_sec,
+        )
+
+    @override
+    async def upload_file(self, source_path: Path | str, target_path: str) -> None:
+        await self._upload(str(Path(source_path).absolute()), target_path)
+
+    @override
+    async def upload_dir(self, source_dir: Path | str, target_dir: str) -> None:
+        await self._upload(f"{Path(source_dir).absolute()}/.", target_dir)
+
+    @override
+    async def download_file(self, source_path: str, target_path: Path | str) -> None:
+        await self.service_download_file(source_path, target_path)
+
+    @override
+    async def download_dir(self, source_dir: str, target_dir: Path | str) -> None:
+        await self.service_download_dir(source_dir, target_dir)
+
+    @override
+    async def service_download_file(
+        self, source_path: str, target_path: Path | str, *, service: str | None = None
+    ) -> None:
+        name = PurePosixPath(source_path).name
+        most = MAX_REPORT + 1 if name == _REPORT else MAX_AUDIT
+        await self._take(service, source_path, lambda stream: take_file(stream, Path(target_path), most))
+
+    @override
+    async def service_download_dir(
+        self, source_dir: str, target_dir: Path | str, *, service: str | None = None
+    ) -> None:
+        await self._take(service, source_dir, lambda stream: take_folder(stream, Path(target_dir), _LOGS))
+
+    @override
+    async def service_is_dir(
+        self, path: str, *, service: str | None = None, user: str | int | None = None
+    ) -> bool:
+        """Whether the task means a folder; what the agent has made of the place is no matter."""
+        return not PurePosixPath(path).suffix
+
+    @override
+    async def stop_service(self, service: str) -> None:
+        await self._docker("kill", self._container(service))
+
+    def _container(self, service: str | None) -> str:
+        """The name that Compose gives the one container of a service."""
+        return f"{_sanitize_docker_compose_project_name(self.session_id)}-{service or MAIN_SERVICE_NAME}-1"
+
+    async def _upload(self, source: str, target: str) -> None:
+        done = await self._docker("cp", source, f"{self._container(MAIN_SERVICE_NAME)}:{target}")
+        if done.return_code != 0:
+            raise RuntimeError(f"{target} could not be copied into the container: {done.stdout}")
+
+    async def _take(self, service: str | None, path: str, write: Callable[[IO[bytes]], Taken]) -> None:
+        """Copy out of a container what `write` takes of the stream."""
+        source = f"{self._container(service)}:{path}"
+        taken = await asyncio.to_thread(_copy_out, source, write)
+        if taken.cut or taken.refused:
+            self.logger.warning(f"{source}: {taken.cut} cut short, {taken.refused} refused")
+
+    async def _docker(self, *arguments: str, seconds: float | None = None) -> ExecResult:
+        """Run a docker command; of its output the first part is kept, however much an agent lets it print."""
+        process = await asyncio.create_subprocess_exec(
+            *self._engine_cmd(*arguments),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+        )
+        try:
+            output = await asyncio.wait_for(_read(process.stdout), timeout=seconds or None)
+            code = await process.wait()
+        except TimeoutError as error:
+            raise RuntimeError(f"Command timed out after {seconds} seconds") from error
+        finally:
+            await self._terminate_process(process)
+        return ExecResult(stdout=output.decode("utf-8", errors="replace"), stderr=None, return_code=code)
+
+
+async def _read(stream: asyncio.StreamReader | None) -> bytes:
+    kept = bytearray()
+    while stream is not None and (chunk := await stream.read(_CHUNK)):
+        kept += chunk[: _MAX_OUTPUT - len(kept)]
+    return bytes(kept)
+
+
+def _copy_out(source: str, write: Callable[[IO[bytes]], Taken]) -> Taken:
+    """Hand `write` the tar stream of a path in a container; RuntimeError if there is no such path."""
+    command = ["docker", "cp", source, "-"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:  # noqa: S603
+        assert process.stdout is not None  # noqa: S101
+        assert process.stderr is not None  # noqa: S101
+        try:
+            taken = write(process.stdout)
+        except tarfile.ReadError as error:
+            raise RuntimeError(f"{source} cannot be copied: {process.stderr.read().decode()}") from error
+        finally:
+            process.kill()
+    return taken

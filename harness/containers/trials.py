@@ -1,0 +1,201 @@
+"""Systems that run in containers: Harbor runs each trial, this decides what a dead one is and keeps the rest."""
+
+import asyncio
+import os
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.containers.engine import docker
+from harness.containers.leftovers import remove_leftovers, trial_name
+from harness.errors import EngineError, RunError, UnknownSystemError
+from harness.job import Job
+from harness.systems import System
+from harness.taskset import Task, TaskSet
+
+# before Harbor is imported: no telemetry, and no price list fetched from the network
+os.environ["HARBOR_TELEMETRY"] = "off"
+os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+
+from harbor.agents.factory import AgentFactory
+from harbor.models.agent.context import AgentContext
+from harbor.models.trial.config import AgentConfig, EnvironmentConfig, TaskConfig, TrialConfig
+from harbor.models.trial.error_policy import ERROR_POLICIES, ErrorPolicyOverride
+from harbor.models.trial.result import TrialResult
+from harbor.trial.hooks import TrialEvent, TrialHookEvent
+from harbor.trial.trial import Trial
+
+from harness.containers.environment import EnvironmentLostError, TrialEnvironment
+from harness.record import MAX_TRIES, attempt_metadata
+
+_ENVIRONMENT = f"{TrialEnvironment.__module__}:{TrialEnvironment.__name__}"
+_LEAST_FREE = 256 << 20
+
+_GRADED: dict[str, ErrorPolicyOverride] = {
+    **{
+        name: ErrorPolicyOverride(should_grade=True)
+        for name, policy in ERROR_POLICIES.items()
+        if not policy.should_grade
+    },
+    EnvironmentLostError.__name__: ErrorPolicyOverride(should_grade=False),
+}
+"""Harbor reads some failures out of an agent's output, and would not score them: the agent would have bought
+itself another try. Whatever is raised while the agent runs is scored, unless a container was lost."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Where a run's inputs and outputs are."""
+
+    tasks: Path
+    store: Path
+    job: Path
+
+
+def require_agent(system: System) -> None:
+    """UnknownSystemError if Harbor has no such agent."""
+    try:
+        AgentFactory.get_agent_class_from_config(_agent(system))
+    except (ValueError, ImportError, AttributeError) as error:
+        raise UnknownSystemError(
+            f"system {system.tag}: Harbor has no agent to be had as {_agent(system).name or _agent(system).import_path} ({error})",
+            "name one that `harbor run --help` lists, or the module:class of your own",
+        ) from error
+
+
+def run_trials(
+    setting: Setting, trials: Sequence[tuple[str, System]], concurrency: int, advance: Callable[[], None]
+) -> None:
+    """Run the trials, so many at a time, and leave each one that is whole in the job's folder.
+
+    RunError if the engine or the disk failed on the way; trials that were whole by then are kept.
+    """
+    remove_leftovers(setting.job)
+    try:
+        asyncio.run(_run_all(setting, trials, concurrency, advance))
+    finally:
+        for left in setting.job.glob(f".*.{os.getpid()}.partial"):
+            shutil.rmtree(left, ignore_errors=True)
+
+
+async def _run_all(
+    setting: Setting, trials: Sequence[tuple[str, System]], concurrency: int, advance: Callable[[], None]
+) -> None:
+    tasks, job = TaskSet.open(setting.tasks), Job(setting.job)
+    places = asyncio.Semaphore(concurrency)
+
+    async def run(task_id: str, system: System) -> None:
+        async with places:
+            await _Desk(tasks.task(task_id), system, setting.store, job).run()
+            advance()
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            for task_id, system in trials:
+                group.create_task(run(task_id, system))
+    except* (RunError, EngineError) as errors:
+        raise errors.exceptions[0] from None
+
+
+class _Desk:
+    """One trial, tried until it is whole or has died too often."""
+
+    def __init__(self, task: Task, system: System, store: Path, job: Job) -> None:
+        self._task = task
+        self._system = system
+        self._store = store
+        self._job = job
+        self._partial = job.partial(task.id, system.tag)
+
+    async def run(self) -> None:
+        """Run it, again if it died, and put it in its place."""
+        results: list[TrialResult] = []
+        while not results or (_is_dead(results[-1]) and len(results) < MAX_TRIES):
+            shutil.rmtree(self._partial, ignore_errors=True)
+            results.append(await self._attempt())
+            if _is_dead(results[-1]):
+                await asyncio.to_thread(_require_machine, self._job.path)
+        folder = self._partial / results[-1].trial_name
+        _write_result(folder, results, self._system, self._job.trial(self._task.id, self._system.tag))
+        self._job.keep(folder, self._task.id, self._system.tag)
+        shutil.rmtree(self._partial, ignore_errors=True)
+
+    async def _attempt(self) -> TrialResult:
+        trial = await Trial.create(self._config())
+
+        async def freeze(_event: TrialHookEvent) -> None:
+            environment = trial.agent_environment
+            assert isinstance(environment, TrialEnvironment)  # noqa: S101
+            await environment.freeze()
+
+        trial.add_hook(TrialEvent.AGENT_END, freeze)
+        return await trial.run()
+
+    def _config(self) -> TrialConfig:
+        return TrialConfig(
+            task=TaskConfig(path=self._task.folder.resolve(), source=self._task.folder.parent.name),
+            trial_name=trial_name(self._job.path),
+            trials_dir=self._partial.resolve(),
+            agent=_agent(self._system),
+            environment=EnvironmentConfig(
+                import_path=_ENVIRONMENT,
+                kwargs={"store": str(self._store.resolve()), "store_user": f"{os.getuid()}:{os.getgid()}"},
+                extra_docker_compose=list(self._system.harbor.compose) if self._system.harbor else [],
+            ),
+            override_error_policy=_GRADED,
+        )
+
+
+def _agent(system: System) -> AgentConfig:
+    harbor = system.harbor
+    if harbor is None:
+        raise UnknownSystemError(
+            f"system {system.tag} runs in no container", "give it a [system.harbor] table"
+        )
+    own = ":" in harbor.agent
+    return AgentConfig(
+        name=None if own else harbor.agent,
+        import_path=harbor.agent if own else None,
+        model_name=harbor.model,
+        kwargs=dict(harbor.options),
+        env=dict(harbor.environment),
+    )
+
+
+def _is_dead(result: TrialResult) -> bool:
+    return result.verifier_result is None or not result.verifier_result.rewards
+
+
+def _write_result(folder: Path, results: Sequence[TrialResult], system: System, place: Path) -> None:
+    """Write Harbor's record of the last attempt anew: where the trial will be, and the attempts before it."""
+    last = results[-1]
+    causes = [result.exception_info.exception_type for result in results[:-1] if result.exception_info]
+    context = last.agent_result or AgentContext()
+    metadata = (context.metadata or {}) | attempt_metadata(system, "docker", len(results), causes)
+    config = last.config.model_copy(update={"trial_name": place.name, "trials_dir": place.parent})
+    result = last.model_copy(
+        update={
+            "trial_name": place.name,
+            "trial_uri": place.resolve().as_uri(),
+            "agent_result": context.model_copy(update={"metadata": metadata}),
+            "config": config,
+        }
+    )
+    for name, record in (("config.json", config), ("result.json", result)):
+        (folder / name).write_text(record.model_dump_json(indent=4) + "\n", encoding="utf-8")
+
+
+def _require_machine(job: Path) -> None:
+    """RunError if a trial died because the engine is gone or the disk is full: the next one would too."""
+    try:
+        docker("version", "--format", "{{.Server.Version}}")
+    except EngineError as error:
+        raise RunError(
+            f"the container engine went away: {error.message}",
+            "start it and run the same command again; whole trials are kept",
+        ) from error
+    if shutil.disk_usage(job).free < _LEAST_FREE:
+        raise RunError(
+            "the disk is full", "free disk space and run the same command again; whole trials are kept"
+        )
