@@ -119,12 +119,11 @@ def _build(name: str, context: Context, tell: Callable[[str], None]) -> Built:
     started = time.monotonic()
     tag = image_tag(name)
     image = inspect_image(tag)
-    wanted = _wanted(context, tell)
-    kept = image is not None and wanted.items() <= _labels(image).items()
+    kept = image is not None and _is_of(image, context)
     if not kept:
-        _run_build(tag, context, wanted, tell)
+        _run_build(tag, context, _wanted(context, tell), tell)
         image = inspect_image(tag)
-    if image is None or not wanted.items() <= _labels(image).items():
+    if image is None or _labels(image).get(_SOURCE) != context.digest():
         raise EngineError(
             f"{tag} was built, but the engine does not have it",
             "build on the engine that `docker info` shows: docker buildx use default",
@@ -140,8 +139,18 @@ def _build(name: str, context: Context, tell: Callable[[str], None]) -> Built:
     )
 
 
+def _is_of(image: Mapping[str, Any], context: Context) -> bool:
+    """Whether the image is this context's, on the bases of today; a base that is not here has not moved."""
+    labels = _labels(image)
+    if labels.get(_SOURCE) != context.digest():
+        return False
+    named = [(context.arguments[argument], label) for argument, label in _BASES.items() if label in labels]
+    bases = [(inspect_image(base), labels.get(f"{label}.id")) for base, label in named]
+    return all(base is None or base["Id"] == recorded for base, recorded in bases)
+
+
 def _wanted(context: Context, tell: Callable[[str], None]) -> dict[str, str]:
-    """The labels of the image that this context builds on the bases that the engine has now."""
+    """The labels of the image that this context builds; bases that are not here are pulled."""
     labels = {_SOURCE: context.digest(), _VERSION: version("clinicare")}
     for argument, label in _BASES.items():
         if argument in context.arguments:

@@ -83,8 +83,11 @@ class TestTheTaskDirectory:
         }
         main, mimic = compose["services"]["main"], compose["services"]["mimic"]
         assert main["networks"] == mimic["networks"] == ["chart"]
-        assert "volumes" not in main
-        assert all(volume["read_only"] for volume in mimic["volumes"])
+        assert main["read_only"]
+        assert mimic["read_only"]
+        assert {volume["type"] for volume in main["volumes"]} == {"volume", "tmpfs"}
+        assert all(volume["read_only"] for volume in mimic["volumes"] if volume["type"] == "bind")
+        assert all(volume["driver_opts"]["type"] == "tmpfs" for volume in compose["volumes"].values())
         assert main["depends_on"] == {"mimic": {"condition": "service_healthy"}}
         assert mimic["image"] == f"clinicare/mimic:{version('clinicare')}"
 

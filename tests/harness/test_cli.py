@@ -152,7 +152,7 @@ def own(tmp_path: Path) -> Path:
     folder.mkdir()
     (folder / "own_agents.py").write_text(OWN)
     tables = [
-        f'[[system]]\ntag = "{name.lower()}"\nrunner = "direct"\nagent = "own_agents:{name}"\nabout = "mine"\n'
+        f'[[system]]\ntag = "{name.lower()}"\nagent = "own_agents:{name}"\nabout = "mine"\n'
         for name in ("Keyless", "Settled", "NotAsync")
     ]
     (folder / "systems.toml").write_text("\n".join(tables))

@@ -23,9 +23,7 @@ NO_TASK = "05-tiny-00000000bbbb"
 
 
 def _system(name: str) -> System:
-    return System(
-        tag=name.lower(), runner="direct", agent=f"tests.harness.direct_agents:{name}", about="for tests"
-    )
+    return System(tag=name.lower(), agent=f"tests.harness.direct_agents:{name}", about="for tests")
 
 
 def _trial(tiny: TinyWorld, job: Path, system: System, task: str = YES_TASK) -> Path:

@@ -8,8 +8,8 @@ import pytest
 from harbor.models.job.config import JobConfig
 
 from harness.errors import JobError
-from harness.job import Job
-from harness.systems import System, load_systems
+from harness.job import Job, PlannedSystem
+from harness.systems import Place, System, load_systems
 from harness.taskset import TaskSet
 
 YES = load_systems()["always-yes"]
@@ -32,9 +32,12 @@ def job(tmp_path: Path) -> Job:
     return Job(tmp_path / "jobs" / "first")
 
 
-def _agree(job: Job, tasks: TaskSet, *systems: System) -> None:
+def _agree(
+    job: Job, tasks: TaskSet, *systems: System, place: Place = "direct", images: dict[str, str] | None = None
+) -> None:
     with job.locked():
-        job.agree(tasks, sorted(tasks.manifest.tasks), systems, 2)
+        planned = {system.tag: PlannedSystem.of(system, place) for system in systems}
+        job.agree(tasks, sorted(tasks.manifest.tasks), planned, 2, images or {})
 
 
 def test_a_job_takes_further_systems_and_tasks_and_keeps_its_first_ones(tmp_path: Path, job: Job) -> None:
@@ -59,9 +62,9 @@ def _finished(folder: Path, result: str = "{}") -> None:
 
 def test_of_two_whole_trials_the_first_one_stands(job: Job) -> None:
     _finished(job.partial("a", "yes"), '"first"')
-    job.keep("a", "yes")
+    job.keep(job.partial("a", "yes"), "a", "yes")
     _finished(job.partial("a", "yes"), '"second"')
-    job.keep("a", "yes")
+    job.keep(job.partial("a", "yes"), "a", "yes")
     assert (job.trial("a", "yes") / "result.json").read_text() == '"first"'
     assert [path.name for path in job.path.iterdir()] == ["a__yes"]
 
@@ -116,7 +119,7 @@ def test_a_system_whose_agents_code_changed_is_refused(
     monkeypatch.syspath_prepend(tmp_path)
     module = tmp_path / "changing_agent.py"
     module.write_text("class Agent:\n    async def answer(self, task, client): ...\n")
-    mine = System(tag="mine", runner="direct", agent="changing_agent:Agent", about="mine")
+    mine = System(tag="mine", agent="changing_agent:Agent", about="mine")
     tasks = _tasks(tmp_path / "tasks", {"a": "1"})
     _agree(job, tasks, mine)
     _agree(job, tasks, mine)
@@ -157,3 +160,20 @@ def test_what_an_interrupted_run_left_half_made_is_cleared_and_whole_trials_stay
         assert not half.exists()
         assert not job.is_done("a", "oracle")
         assert job.is_done("b", "oracle")
+
+
+def test_a_job_in_containers_holds_to_its_images(tmp_path: Path, job: Job) -> None:
+    tasks, oracle = _tasks(tmp_path / "tasks", {"a": "1"}), load_systems()["oracle"]
+    _agree(job, tasks, oracle, place="docker", images={"clinicare/mimic:1": "sha256:a"})
+    _agree(job, tasks, YES)
+    plan = json.loads((job.path / "config.json").read_text())["clinicare"]
+    assert plan["images"] == {"clinicare/mimic:1": "sha256:a"}
+    with pytest.raises(JobError, match="image clinicare/mimic:1 has changed since the job was begun"):
+        _agree(job, tasks, oracle, place="docker", images={"clinicare/mimic:1": "sha256:b"})
+
+
+def test_a_system_stays_where_the_job_ran_it(tmp_path: Path, job: Job) -> None:
+    tasks, oracle = _tasks(tmp_path / "tasks", {"a": "1"}), load_systems()["oracle"]
+    _agree(job, tasks, oracle, place="docker")
+    with pytest.raises(JobError, match=r"where it runs \(docker, now direct\)"):
+        _agree(job, tasks, oracle)

@@ -26,7 +26,6 @@ YES, DEFER = load_systems()["always-yes"], load_systems()["always-defer"]
 OWN = """
 [[system]]
 tag = "waits"
-runner = "direct"
 agent = "tests.harness.direct_agents:WaitsForAFile"
 about = "for tests"
 """
@@ -68,9 +67,7 @@ def test_only_what_is_missing_is_run_again(tiny: TinyWorld, tmp_path: Path) -> N
 
 @pytest.mark.slow
 def test_a_worker_that_is_killed_takes_one_trial_with_it(tiny: TinyWorld, tmp_path: Path) -> None:
-    killer = System(
-        tag="killer", runner="direct", agent="tests.harness.direct_agents:KillsItsWorker", about="for tests"
-    )
+    killer = System(tag="killer", agent="tests.harness.direct_agents:KillsItsWorker", about="for tests")
     job = tmp_path / "job"
     sweep = Sweep(tiny.tasks, tiny.store, job, (YES, killer, DEFER), task_ids=(sorted(GOLDS)[0],))
     assert run_sweep(sweep).dead == 1

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from harness.errors import UnknownSystemError
-from harness.systems import System, choose_systems, load_systems
+from harness.systems import HarborAgent, Place, System, choose_systems, load_systems
 
 BUILT_IN = (
     "oracle",
@@ -41,7 +41,6 @@ class NotAsync:
 OWN = """
 [[system]]
 tag = "mine"
-runner = "direct"
 agent = "harness.agents.constant:AlwaysYes"
 about = "answers YES"
 """
@@ -94,10 +93,14 @@ def test_a_users_file_adds_systems_that_are_contestants_unless_it_says_otherwise
         (OWN + 'colour = "red"\n', "colour"),
         (OWN + "sees_gold = true\n", "only an instrument may see the gold"),
         (OWN.replace('"mine"', '"oracle"'), "exists already"),
+        (OWN + 'runner = "direct"\n', "system 1: unknown key runner"),
         (
-            OWN.replace('"direct"', '"teleport"'),
-            "system 1: runner = 'teleport', but the only runner is \"direct\"",
+            OWN.replace('agent = "harness.agents.constant:AlwaysYes"\n', ""),
+            "mine: name an agent (module:class)",
         ),
+        (OWN + 'harbor = "oracle"\n', "system 1: harbor = 'oracle', but harbor is a table"),
+        (OWN + "harbor = { agent = 'oracle', colour = 1 }\n", "system 1: unknown key colour"),
+        (OWN + "harbor = { agent = 'oracle', compose = ['a.yaml'] }\n", "there is no compose file"),
         (OWN.replace('"mine"', '"My Agent"'), "system 1: tag = 'My Agent', but a tag is lower-case letters"),
         (OWN + OWN.replace(":AlwaysYes", ""), "system 2: agent = 'harness.agents.constant', but an agent is"),
         (OWN.replace("about", "abuot"), "system 1: unknown key abuot"),
@@ -111,7 +114,11 @@ def test_a_users_file_adds_systems_that_are_contestants_unless_it_says_otherwise
         "unknown key",
         "contestant with gold",
         "taken tag",
-        "unknown runner",
+        "old key",
+        "nowhere to run",
+        "harbor is no table",
+        "unknown key of harbor",
+        "no such compose file",
         "bad tag",
         "agent without a class",
         "misspelt key",
@@ -194,3 +201,37 @@ def _beside(folder: Path, module: str, text: str, name: str) -> System:
     file = folder / "systems.toml"
     file.write_text(OWN.replace("harness.agents.constant:AlwaysYes", f"{module}:{name}"))
     return load_systems(file)["mine"]
+
+
+def _container_system(**more: object) -> System:
+    return System(tag="mine", about="mine", harbor=HarborAgent(agent="claude-code"), **more)
+
+
+@pytest.mark.parametrize(
+    ("system", "asked", "place"),
+    [
+        (System(tag="a", about="a", agent="m:A"), None, "direct"),
+        (System(tag="a", about="a", agent="m:A"), "docker", "direct"),
+        (_container_system(), None, "docker"),
+        (_container_system(), "direct", "docker"),
+        (_container_system(agent="m:A"), None, "direct"),
+        (_container_system(agent="m:A"), "docker", "docker"),
+    ],
+)
+def test_a_system_runs_where_it_was_asked_to_if_it_can(
+    system: System, asked: Place | None, place: Place
+) -> None:
+    assert system.place(asked) == place
+
+
+def test_compose_files_are_found_beside_the_systems_file_and_count_as_code(tmp_path: Path) -> None:
+    file, overlay = tmp_path / "systems.toml", tmp_path / "model.yaml"
+    file.write_text(OWN + 'harbor = { agent = "claude-code", compose = ["model.yaml"] }\n')
+    overlay.write_text("services: {}\n")
+    mine = load_systems(file)["mine"]
+    assert mine.harbor is not None
+    assert mine.harbor.compose == (overlay,)
+    before = mine.code_digest("docker")
+    overlay.write_text("services: {model: {}}\n")
+    assert mine.code_digest("docker") != before
+    assert mine.code_digest("direct") != before
