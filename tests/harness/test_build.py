@@ -21,6 +21,7 @@ from harness.scoring.verify import Evidence, score_files
 from harness.taskset import TaskSet
 from mcp_mimic.contract import VERDICT_LABELS
 from tests.harness.built_tasks import CHARTS, KEY, World, build_world, served
+from tests.harness.calls import as_logged, called, logged
 
 
 @pytest.fixture(scope="module")
@@ -286,7 +287,8 @@ def test_the_solution_solves_its_task_over_http(name: str, world: World, tmp_pat
     with served(world.store, task, audit) as (url, server):
         subprocess.run(
             ["bash", task / "solution" / "solve.sh"],
-            env=os.environ | {"MIMIC_URL": url, "REPORT": str(report)},
+            env=os.environ
+            | {"MIMIC_URL": url, "REPORT": str(report), "TRAJECTORY": str(tmp_path / "trajectory.json")},
             check=True,
             timeout=60,
         )
@@ -298,5 +300,7 @@ def test_the_solution_solves_its_task_over_http(name: str, world: World, tmp_pat
     )
     assert score["outcome"] == "right"
     assert (score["supported"], score["evidence_recall"], score["citation_precision"]) == (1, 1, 1)
+    noted = logged(audit / "audit.jsonl")
+    assert as_logged(called(tmp_path / "trajectory.json"), noted) == noted
     searches = (task / "solution" / "plan.tsv").read_text().count("search\t")
     assert calls > searches if name == "lactate no" else calls == searches

@@ -1,11 +1,13 @@
 #!/bin/bash
 # The oracle: it makes the calls of plan.tsv against the chart server, follows every cursor, and cites rows
 # that it was served, or the searches where the requirement is an absence. Needs bash, curl, grep and sed.
-# MIMIC_URL and REPORT name another server and another file to write.
+# It leaves its calls as a trajectory in ATIF, as agents do. MIMIC_URL, REPORT and TRAJECTORY name another
+# server and other files to write.
 set -euo pipefail
 
 url=${MIMIC_URL:-http://mimic:8000/mcp}
 report=${REPORT:-/workspace/report.md}
+trajectory=${TRAJECTORY:-/logs/agent/trajectory.json}
 plan=$(dirname "$0")/plan.tsv
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -19,6 +21,8 @@ field() {
 # call TOOL ARGUMENTS: one call, its answer in $work/answer
 call() {
   number=$((number + 1))
+  printf ',\n{"step_id":%d,"source":"agent","message":"","tool_calls":[{"tool_call_id":"call-%d","function_name":"%s","arguments":%s}]}' \
+    $((number + 1)) "$number" "$1" "$2" >>"$work/steps"
   printf '{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"%s","arguments":%s}}' \
     "$number" "$1" "$2" >"$work/request"
   curl -sS --fail -m 60 -X POST "$url" -H 'content-type: application/json' \
@@ -50,7 +54,7 @@ cite() {
   printf -- '- %s: [%s]\n' "$name" "${ids// /, }" >>"$work/body"
 }
 
-touch "$work/served" "$work/body"
+touch "$work/served" "$work/body" "$work/steps"
 while IFS=$'\t' read -r what requirement first rest; do
   case $what in
     search) search "$requirement" "$first" "$rest" ;;
@@ -72,3 +76,10 @@ done <"$plan"
   printf '## Answer: %s\n\n' "$verdict"
   cat "$work/body"
 } >"$report"
+
+{
+  printf '{"schema_version":"ATIF-v1.8","session_id":"solution","agent":{"name":"oracle","version":"@@VERSION@@"},\n"steps":[\n'
+  printf '{"step_id":1,"source":"user","message":"make the calls of plan.tsv"}'
+  cat "$work/steps"
+  printf '],\n"final_metrics":{"total_steps":%d}}\n' $((number + 1))
+} >"$trajectory"
