@@ -84,18 +84,19 @@ class EngineFacts:
 def gather_engine() -> EngineFacts:
     """Ask the engine; nothing is raised for one that is not there."""
     plugins = _plugin("compose", "version", "--short"), _plugin("buildx", "version")
-    engine = _tried(_engine)
+    engine = tried(_engine)
     if isinstance(engine, EngineError):
         return EngineFacts(engine, *plugins)
-    return EngineFacts(engine, *plugins, things=_tried(_things))
+    return EngineFacts(engine, *plugins, things=tried(_things))
 
 
-def _tried[T](ask: Callable[[], T]) -> T | EngineError:
+def tried[T](ask: Callable[[], T]) -> T | EngineError:
+    """The answer, or why there is none: another program may stand in Docker's place and answer anything."""
     try:
         return ask()
     except EngineError as error:
         return error
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         return EngineError(
             f"the docker command answers what is not understood ({type(error).__name__}: {error})",
             "see whether it is Docker's own, and what it says: docker version",
@@ -107,7 +108,7 @@ def _ask(*arguments: str) -> str:
 
 
 def _plugin(*arguments: str) -> str | None:
-    said = _tried(lambda: _ask(*arguments).strip())
+    said = tried(lambda: _ask(*arguments).strip())
     return None if isinstance(said, EngineError) else said
 
 

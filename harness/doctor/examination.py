@@ -7,7 +7,7 @@ from pathlib import Path
 from harness.containers.images import ImageState, image_tag, inspect_images
 from harness.doctor import engine_checks, host_checks
 from harness.doctor.check import Check, unknown
-from harness.doctor.engine_facts import Engine, EngineFacts, gather_engine
+from harness.doctor.engine_facts import Engine, EngineFacts, gather_engine, tried
 from harness.doctor.host_facts import (
     container_user,
     free_space,
@@ -18,7 +18,7 @@ from harness.doctor.host_facts import (
 from harness.doctor.limits import Limits, trial_limits
 from harness.doctor.probe import Probe, run_probe
 from harness.doctor.probe_checks import check_bridge, check_names
-from harness.errors import EngineError, HarnessError
+from harness.errors import EngineError
 
 Images = Mapping[str, ImageState] | EngineError
 
@@ -56,12 +56,7 @@ def examine(
 def _images(facts: EngineFacts) -> Images:
     if isinstance(facts.engine, EngineError):
         return facts.engine
-    try:
-        return inspect_images()
-    except EngineError as error:
-        return error
-    except HarnessError as error:
-        return EngineError(error.message, error.remedy)
+    return tried(inspect_images)
 
 
 def _room(facts: EngineFacts, limits: Limits) -> Iterator[Check]:
@@ -109,7 +104,5 @@ def _probe(images: Images, quick: bool, tell: Callable[[str], None]) -> Probe | 
     if isinstance(images, EngineError) or not images["agent"].present:
         return "the agent's image is not there"
     tell("trying what a container on a trial's network reaches (about 10 s)")
-    try:
-        return run_probe(image_tag("agent"))
-    except EngineError as error:
-        return error.message
+    probe = tried(lambda: run_probe(image_tag("agent")))
+    return probe.message if isinstance(probe, EngineError) else probe

@@ -14,7 +14,8 @@ PROVIDER_KEYS = (
     "OPENROUTER_API_KEY",
 )
 TELEMETRY = "HARBOR_TELEMETRY"
-_MAPPED = "this engine gives containers other users than the host's: use one that is not rootless and has no userns-remap"
+_OWNED = "run as the store's owner, {owner}; for Harbor's own commands: export CLINICARE_USER={owner}"
+_MAPPED = "use an engine that is not rootless and has no userns-remap: this one's users are not the host's"
 _OFF = {"0", "false", "no", "off", "disabled"}
 
 
@@ -47,7 +48,7 @@ def check_store(store: StoreFacts) -> Check:
             "store",
             "problem",
             f"{found}; the chart server's user may not read {what}",
-            f"export CLINICARE_USER={store.owner}" if store.owner else _MAPPED,
+            _OWNED.format(owner=store.owner) if store.owner else _MAPPED,
         )
     return Check("store", "ok", found)
 
@@ -82,5 +83,7 @@ def check_telemetry(value: str | None) -> Check:
     """Whether Harbor's telemetry is off."""
     if value is not None and value.strip().lower() in _OFF:
         return Check("telemetry", "ok", f"Harbor's is off ({TELEMETRY})")
-    found = f"Harbor posts telemetry unless {TELEMETRY} is off"
+    found = (
+        f"`harness run` switches Harbor's off, but Harbor's own commands post it unless {TELEMETRY} is off"
+    )
     return Check("telemetry", "warning", found, f"export {TELEMETRY}=off")

@@ -24,7 +24,9 @@ from harness.errors import EngineError
 _SCRIPT = Path(__file__).with_name("inside.py")
 _RESOLVER = "127.0.0.11"
 _RUN_SECONDS = 60
-_SETTLE_SECONDS = 1
+_SETTLE_SECONDS = 0.3
+_REMOVAL_SECONDS = 20
+_KINDS = ((("ps", "--all"), ("rm", "--force", "--volumes")), (("network", "ls"), ("network", "rm")))
 _INTERNAL = ("--internal", "--opt", "com.docker.network.bridge.inhibit_ipv4=true")
 """As the compose file of a task makes its network."""
 
@@ -106,15 +108,9 @@ def _cleared(token: str) -> Iterator[None]:
     before = signal.signal(signal.SIGTERM, _leave)
     try:
         yield
-    except BaseException:
-        with _undisturbed():
-            time.sleep(_SETTLE_SECONDS)  # what the engine was making may be there only now
-            _remove(token)
-        raise
-    else:
-        with _undisturbed():
-            _remove(token)
     finally:
+        with _undisturbed():
+            _remove(token)
         signal.signal(signal.SIGTERM, before)
 
 
@@ -123,12 +119,28 @@ def _leave(number: int, _frame: FrameType | None) -> NoReturn:
 
 
 def _remove(token: str) -> None:
-    label = f"--filter=label={PROBE_LABEL}={token}"
-    with contextlib.suppress(EngineError):
-        if containers := docker("ps", "--all", "--quiet", label).split():
-            docker("rm", "--force", "--volumes", *containers)
-        if networks := docker("network", "ls", "--quiet", label).split():
-            docker("network", "rm", *networks)
+    """Remove what carries the token, until nothing was there in two looks.
+
+    What the engine is still making or removing when the probe is interrupted shows only a moment later.
+    """
+    clear, end = 0, time.monotonic() + _REMOVAL_SECONDS
+    while clear < 2 and time.monotonic() < end:
+        left = [_remove_all(kind, remove, token) for kind, remove in _KINDS]
+        clear = 0 if any(left) else clear + 1
+        time.sleep(_SETTLE_SECONDS)
+
+
+def _remove_all(kind: tuple[str, ...], remove: tuple[str, ...], token: str) -> bool:
+    """Remove all of a kind that there is; whether anything was, or could not be seen."""
+    try:
+        found = docker(
+            *kind, "--quiet", f"--filter=label={PROBE_LABEL}={token}", timeout=_REMOVAL_SECONDS
+        ).split()
+        if found:
+            docker(*remove, *found, timeout=_REMOVAL_SECONDS)
+    except EngineError:
+        return True
+    return bool(found)
 
 
 @contextlib.contextmanager
