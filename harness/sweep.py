@@ -68,6 +68,7 @@ def run_sweep(sweep: Sweep, progress: Progress = silent) -> SweepSummary:
     planned = {
         system.tag: PlannedSystem.of(system, system.place(sweep.environment)) for system in sweep.systems
     }
+    _require_leave(tasks.manifest.classification, planned.values())
     images = _require_runnable(planned.values())
     started = datetime.now(UTC)
     with job.locked():
@@ -94,6 +95,19 @@ def run_sweep(sweep: Sweep, progress: Progress = silent) -> SweepSummary:
     raised = {job.trial(*trial): read_exception(job.path, job.trial(*trial).name) for trial in scored}
     errors = {folder / "result.json": told for folder, told in raised.items() if told}
     return SweepSummary(len(asked), len(missing), len(asked) - len(scored), errors)
+
+
+def _require_leave(classification: str, systems: Iterable[PlannedSystem]) -> None:
+    """JobError if a credentialed chart would be opened to a model, or to services that nobody has vouched for."""
+    if classification != "credentialed":
+        return
+    for system in systems:
+        harbor = system.harbor
+        if system.runs_in != "direct" and harbor is not None and (harbor.model or harbor.compose):
+            raise JobError(
+                f"system {system.tag} brings a model or services of its own, and the store is credentialed",
+                "run it on the synthetic hospital or the open demo; DATA_ACCESS.md says what a model may read",
+            )
 
 
 def _require_runnable(systems: Iterable[PlannedSystem]) -> Mapping[str, str]:

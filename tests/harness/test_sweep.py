@@ -17,7 +17,7 @@ from harbor.models.trial.result import TrialResult
 from harness.direct import Batch, Setting
 from harness.errors import JobError, RunError, TaskError, UnknownSystemError
 from harness.sweep import Sweep, run_sweep
-from harness.systems import System, load_systems
+from harness.systems import HarborAgent, System, load_systems
 from harness.workers import Pool
 from tests.harness.tiny import GOLDS, TinyWorld
 
@@ -231,3 +231,17 @@ def _runs(process: int) -> bool:
         return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except FileNotFoundError:
         return False
+
+
+def test_no_model_reads_a_credentialed_chart_in_containers(tiny: TinyWorld, tmp_path: Path) -> None:
+    tasks = tmp_path / "tasks"
+    shutil.copytree(tiny.tasks, tasks)
+    manifest = json.loads((tasks / "manifest.json").read_bytes())
+    (tasks / "manifest.json").write_text(json.dumps(manifest | {"classification": "credentialed"}))
+    model = System(
+        tag="a-model", about="a model", harbor=HarborAgent(agent="claude-code", model="anthropic/m")
+    )
+    sweep = Sweep(tasks, tiny.store, tmp_path / "job", (model,))
+    with pytest.raises(JobError, match="system a-model brings a model .* the store is credentialed"):
+        run_sweep(sweep)
+    assert not (tmp_path / "job").exists()
