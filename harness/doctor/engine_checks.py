@@ -90,15 +90,15 @@ def check_buildx(version: str | None) -> Check:
     return Check("buildx", "ok", f"buildx {'.'.join(map(str, number)) if number else version}")
 
 
-def check_images(images: Mapping[str, ImageState] | EngineError) -> Check:
-    """Whether the images of trials are there, and built from what is installed."""
+def check_images(images: Mapping[str, ImageState] | EngineError, remedy: str = "harness images") -> Check:
+    """Whether the images of trials are there, and built from what is installed; `remedy` builds them."""
     if isinstance(images, EngineError):
         return Check("images", "problem", images.message, images.remedy)
     said = [f"{name} {_state(image)}" for name, image in images.items()]
     if all(image.current for image in images.values()):
         sizes = sum(image.size or 0 for image in images.values())
         return Check("images", "ok", f"{', '.join(images)} current, {gigabytes(sizes)}")
-    return Check("images", "problem", ", ".join(said), "harness images")
+    return Check("images", "problem", ", ".join(said), remedy)
 
 
 def _state(image: ImageState) -> str:

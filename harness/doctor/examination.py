@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.containers.images import ImageState, image_tag, inspect_images
+from harness.containers.images import ImageState, image_tag, inspect_images, require_images
 from harness.doctor import engine_checks, host_checks
 from harness.doctor.check import Check, unknown
 from harness.doctor.engine_facts import Engine, EngineFacts, gather_engine, tried
@@ -42,7 +42,7 @@ def examine(
         engine_checks.check_engine(facts.engine),
         engine_checks.check_compose(facts.compose),
         engine_checks.check_buildx(facts.buildx),
-        engine_checks.check_images(images),
+        _check_images(images),
         *_room(facts, limits),
         host_checks.check_disk(_free(facts.engine, places), limits),
         *_isolation(facts.engine, images, quick, tell),
@@ -57,6 +57,13 @@ def _images(facts: EngineFacts) -> Images:
     if isinstance(facts.engine, EngineError):
         return facts.engine
     return tried(inspect_images)
+
+
+def _check_images(images: Images) -> Check:
+    """The images' own remedy names the bases that they were built on."""
+    wanted = None if isinstance(images, EngineError) else tried(require_images)
+    remedy = (wanted.remedy,) if isinstance(wanted, EngineError) else ()
+    return engine_checks.check_images(images, *remedy)
 
 
 def _room(facts: EngineFacts, limits: Limits) -> Iterator[Check]:
