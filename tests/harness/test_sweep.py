@@ -242,6 +242,6 @@ def test_no_model_reads_a_credentialed_chart_in_containers(tiny: TinyWorld, tmp_
         tag="a-model", about="a model", harbor=HarborAgent(agent="claude-code", model="anthropic/m")
     )
     sweep = Sweep(tasks, tiny.store, tmp_path / "job", (model,))
-    with pytest.raises(JobError, match="system a-model brings a model .* the store is credentialed"):
+    with pytest.raises(JobError, match=r"system a-model brings a model .* the store is credentialed"):
         run_sweep(sweep)
     assert not (tmp_path / "job").exists()
