@@ -15,7 +15,7 @@ from harness.scenario import load_scenarios
 from harness.taskset import TaskSet
 from tests.harness.tiny import GOLDS, TinyWorld
 
-COMMANDS = ("synthetic", "cohort", "build", "run", "case", "grade", "demo")
+COMMANDS = ("synthetic", "cohort", "build", "run", "case", "grade", "demo", "images", "doctor")
 Captured = pytest.CaptureFixture[str]
 
 
