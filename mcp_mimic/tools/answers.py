@@ -38,10 +38,16 @@ class RecordingAnswer(TypedDict):
 
 
 class RowsAnswer(TypedDict):
-    """One page of one table."""
+    """One page of one table.
+
+    `module_present` false: this store lacks the table, the rows are empty for that reason alone, and the call
+    supports no claim of absence. `record_text` names the columns in which somebody wrote freely; `replaced`
+    counts characters of the record that do not show, or would look like evidence ids, and are marked instead.
+    """
 
     call: str
     source: str
+    module_present: bool
     window: WindowAnswer
     filter: FilterAnswer
     order: str
@@ -50,6 +56,9 @@ class RowsAnswer(TypedDict):
     complete: bool
     next_cursor: str | None
     rows: list[dict[str, Any]]
+    units: dict[str, str]
+    record_text: list[str]
+    replaced: int
     recording: RecordingAnswer
     suggestions: list[str]
 

@@ -16,7 +16,7 @@ from mcp_mimic.tools.registry import chart_tool
 from mcp_mimic.tools.render import Line, Rendered, fit, shorten_texts
 from mcp_mimic.tools.session import CURRENT_CALL, Call
 from mcp_mimic.tools.sources import SOURCES
-from mcp_mimic.tools.text import SEPARATOR, clean, joined, row_line
+from mcp_mimic.tools.text import SEPARATOR, clean, harmless_line, joined
 from mcp_mimic.tools.window import Window, iso
 
 _MAX_ENCOUNTERS = 20
@@ -61,9 +61,10 @@ def _read(cursor: duckdb.DuckDBPyConnection, call: Call) -> _Overview:
     for table in ("icu.icustays", "hosp.admissions"):
         source = SOURCES[table]
         page = read_page(cursor, source, window, Filter(), newest_first=True, limit=_MAX_ENCOUNTERS, offset=0)
-        lines += [(moment, Line(row_line(source, moment, row), row)) for moment, row in page]
+        lines += [(moment, harmless_line(source, moment, row)) for moment, row in page]
     lines.sort(key=lambda found: (found[0] is not None, found[0]), reverse=True)
-    sources = [_source(cursor, table) for table in SOURCES]
+    present = [source for source in SOURCES.values() if source.schema in call.session.chart.modules]
+    sources = [_source(cursor, source.table) for source in present]
     rows = {source["source"]: source["rows"] for source in sources}
     return _Overview(
         patient=_patient(cursor, call),

@@ -12,7 +12,7 @@ from typing import Any
 import duckdb
 
 from mcp_mimic.tools.filters import Filter
-from mcp_mimic.tools.sources import Source
+from mcp_mimic.tools.sources import Detail, Source
 from mcp_mimic.tools.window import Window
 
 type Row = dict[str, Any]
@@ -70,7 +70,7 @@ def read_page(
     way = "desc" if newest_first else "asc"
     found = cursor.execute(
         f"""
-        select {source.time}, {source.label or "null"}, r.* exclude (available_at)
+        select {source.time}, {source.label or "null"}, r.* exclude ({", ".join(("available_at", *source.unread))})
         from {source.table} r {source.joins}
         where {conditions.window} and {conditions.match}
         order by {source.time} {way} nulls last, {_KEY} {way} nulls last, r.eid {way}
@@ -117,10 +117,10 @@ def _served(source: Source, names: Sequence[str], row: Sequence[Any]) -> Row:
     return served
 
 
-def _add_details(cursor: duckdb.DuckDBPyConnection, table: str, rows: Sequence[Row]) -> None:
+def _add_details(cursor: duckdb.DuckDBPyConnection, detail: Detail, rows: Sequence[Row]) -> None:
     found = cursor.execute(
-        f"select r.* exclude (available_at) from {table} r where list_contains($eids::varchar[], r.eid) "
-        "order by r.eid, r.parent_field_ordinal nulls first, r::varchar",
+        f"select r.* exclude (available_at) from {detail.table} r where list_contains($eids::varchar[], r.eid) "
+        f"order by r.eid, {detail.order}, r::varchar",
         {"eids": [row["eid"] for row in rows]},
     )
     names = [column[0] for column in found.description]
@@ -130,7 +130,7 @@ def _add_details(cursor: duckdb.DuckDBPyConnection, table: str, rows: Sequence[R
         compact = {
             name: plain(value)
             for name, value in row.items()
-            if value is not None and name not in {"eid", "emar_id", "emar_seq", "pharmacy_id"}
+            if value is not None and name != "eid" and name not in detail.hidden
         }
         if compact:
             details.setdefault(row["eid"], []).append(compact)

@@ -1,11 +1,12 @@
 """The one way in which every read tool searches: window, filter, page, liveness, answer."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from typing import Any, Literal
 
+import duckdb
 from fastmcp.tools import ToolResult
 
 from mcp_mimic.contract import Coverage
@@ -15,7 +16,7 @@ from mcp_mimic.tools.recording import Interval
 from mcp_mimic.tools.render import Line, Rendered, fit, shorten_texts
 from mcp_mimic.tools.session import Call
 from mcp_mimic.tools.sources import SOURCES, Source
-from mcp_mimic.tools.text import clean, joined, row_line
+from mcp_mimic.tools.text import absent_module, harmless_line, joined, record_text, replaced_notice, row_line
 from mcp_mimic.tools.window import Window, iso, parse_window
 
 _MAX_INTERRUPTIONS = 20
@@ -48,6 +49,11 @@ class _Search:
     def query(self) -> dict[str, Any]:
         return _query(self.call, self.source, self.window, self.chosen, self.page)
 
+    @property
+    def covers(self) -> bool:
+        """Whether the search shows anything: where the store lacks the module, its emptiness does not."""
+        return self.source.schema in self.call.session.chart.modules
+
     def frame(self, call_id: str, lines: Sequence[Line]) -> Rendered:
         returned = self.offset + len(lines)
         complete = returned >= self.counts.total
@@ -64,7 +70,8 @@ class _Search:
         )
         structured = _structured(call_id, self, coverage, lines, cursor)
         text = _text(call_id, self, coverage, lines, cursor)
-        return Rendered(text, structured, coverage, tuple(line.row["eid"] for line in lines))
+        eids = tuple(line.row["eid"] for line in lines)
+        return Rendered(text, structured, coverage if self.covers else None, eids)
 
 
 def read_rows(
@@ -74,8 +81,12 @@ def read_rows(
     *,
     items: Sequence[int | str] | None = None,
     names: Sequence[str] | None = None,
+    enrich: Callable[[duckdb.DuckDBPyConnection, Sequence[Row]], None] | None = None,
 ) -> ToolResult:
-    """Search one official table and answer with one page of it; ToolError says what is wrong with the call."""
+    """Search one official table and answer with one page of it; ToolError says what is wrong with the call.
+
+    `enrich` adds to the rows of the page what the table does not hold as it is.
+    """
     source = SOURCES[table]
     session = call.session
     window = parse_window(page.start, page.end, session.chart.as_of)
@@ -96,9 +107,11 @@ def read_rows(
             limit=limit,
             offset=offset,
         )
+        if enrich is not None:
+            enrich(cursor, [row for _, row in found])
     interruptions = session.presence.interruptions(window, bedside=source.schema == "icu")
     search = _Search(call, source, window, chosen, page, offset, counts, interruptions)
-    lines = [Line(row_line(source, moment, row), row) for moment, row in found]
+    lines = [harmless_line(source, moment, row) for moment, row in found]
     moments = {row["eid"]: moment for moment, row in found}
     shorten = partial(_shorten, source, moments)
     return call.answer(
@@ -125,7 +138,7 @@ def _shorten(source: Source, moments: dict[str, datetime | None], line: Line, lo
     row: Row = {"eid": line.row["eid"]} | shorten_texts(
         {name: value for name, value in line.row.items() if name != "eid"}, longest
     )
-    return Line(row_line(source, moments[line.row["eid"]], row), row)
+    return Line(row_line(source, moments[line.row["eid"]], row), row, line.replaced)
 
 
 def _structured(
@@ -135,6 +148,7 @@ def _structured(
     return {
         "call": call_id,
         "source": coverage.source,
+        "module_present": search.covers,
         "window": {"from": coverage.start, "to": coverage.end},
         "filter": {
             "items": None if coverage.items is None else list(coverage.items),
@@ -146,6 +160,9 @@ def _structured(
         "complete": coverage.complete,
         "next_cursor": cursor,
         "rows": [dict(line.row) for line in lines],
+        "units": dict(search.source.known_units),
+        "record_text": record_text(search.source),
+        "replaced": sum(line.replaced for line in lines),
         "recording": {
             "rows_in_window": counts.in_window,
             "last_before": _iso(counts.last_before),
@@ -171,6 +188,7 @@ def _text(
         + ("read to the end" if coverage.complete else "not read to the end"),
         _recording(search),
         *_hints(search),
+        *replaced_notice(lines),
         *(line.text for line in lines),
     ]
     if cursor is not None:
@@ -205,8 +223,8 @@ def _hints(search: _Search) -> list[str]:
         hints.append(f"did you mean: {joined(chosen.suggestions)}")
     if chosen.items == ():
         hints.append("absent is what has such a label; if it may be called otherwise, search without items")
-    if search.source.schema not in search.call.session.chart.modules:
-        hints.append(f"this store has no {clean(search.source.schema)} module: absence means nothing here")
+    if not search.covers:
+        hints.append(absent_module(search.source.schema))
     return hints
 
 

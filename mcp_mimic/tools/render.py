@@ -28,10 +28,11 @@ class Rendered:
 
 @dataclass(frozen=True)
 class Line:
-    """One row in both its forms."""
+    """One row in both its forms; `replaced` counts the characters of the record that were made harmless."""
 
     text: str
     row: Mapping[str, Any]
+    replaced: int = 0
 
 
 def compact_length(value: object) -> int:

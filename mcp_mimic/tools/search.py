@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from functools import partial
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from fastmcp.tools import ToolResult
 from pydantic import Field
@@ -53,7 +53,7 @@ def search_items(
     search of a get_ tool instead.
     Example: search_items(query="lactate").
     """
-    tables = [source] if source else [name for name, known in SOURCES.items() if known.item or known.name]
+    tables = [source] if source else list(get_args(SearchableTable))
     with call.reading() as cursor:
         entries = [entry for table in tables for entry in call.session.vocabulary(cursor, table)]
     found = _ranked(query.lower(), entries)

@@ -12,14 +12,30 @@ LAST_SECOND = "interval '86399 seconds'"
 
 
 @dataclass(frozen=True)
+class Detail:
+    """A table whose rows share the evidence id of another's and are shown with it.
+
+    `order` sorts the rows of one id, `hidden` columns repeat it. `pairs`: a row is a name and a value.
+    """
+
+    table: str
+    order: str
+    hidden: tuple[str, ...] = ()
+    free: tuple[str, ...] = ()
+    pairs: bool = False
+
+
+@dataclass(frozen=True)
 class Source:
     """One official table as the tools read it.
 
     `time` is the event time; `latest` the last moment that a row dated only to a day can mean. `item` is
     the itemid column, if the table has one, `name` the text that names are matched against, `label` the
     text shown for the row's item or name. `quiet` columns are left out of the text table but not of the
-    structured rows; `hidden` ones of both, because the evidence id already says them. `units` maps a value
-    column to its unit column.
+    structured rows; `hidden` ones of both, because the evidence id already says them; `unread` ones are not
+    even fetched. `units` maps a value column to its unit column, `known_units` to the unit that the
+    database's documentation gives. `free` columns hold what somebody wrote by hand. `day_at_midnight`: a
+    time at midnight stands for the day.
     """
 
     table: str
@@ -34,9 +50,13 @@ class Source:
     category: str | None = None
     unit: str | None = None
     units: dict[str, str] = field(default_factory=dict)
+    known_units: dict[str, str] = field(default_factory=dict)
     hidden: tuple[str, ...] = ()
     quiet: tuple[str, ...] = ("hadm_id", "stay_id")
-    detail: str | None = None
+    unread: tuple[str, ...] = ()
+    free: tuple[str, ...] = ()
+    detail: Detail | None = None
+    day_at_midnight: bool = False
 
     @property
     def schema(self) -> str:
@@ -92,6 +112,7 @@ _ALL = (
         units={"value": "valueuom", "valuenum": "valueuom"},
         hidden=("labevent_id",),
         quiet=("hadm_id", "specimen_id", "priority"),
+        free=("comments",),
     ),
     _icu(
         "chartevents",
@@ -128,7 +149,12 @@ _ALL = (
         label="r.medication",
         hidden=("emar_id", "emar_seq"),
         quiet=("hadm_id", "poe_id", "pharmacy_id", "scheduletime"),
-        detail="hosp.emar_detail",
+        detail=Detail(
+            "hosp.emar_detail",
+            "r.parent_field_ordinal nulls first",
+            hidden=("emar_id", "emar_seq", "pharmacy_id"),
+            free=("product_description_other", "reason_for_no_barcode"),
+        ),
     ),
     _icu(
         "inputevents",
@@ -222,6 +248,7 @@ _ALL = (
             "chartdate",
             "charttime",
         ),
+        free=("comments",),
     ),
     Source(
         table="hosp.admissions",

@@ -1,11 +1,16 @@
-"""The compact text table: one line a row, values neutralised so that data can never look like layout."""
+"""The compact text table: one line a row, values neutralised so that data can never look like layout.
 
-import unicodedata
+What somebody wrote freely stands in quotation marks, which it cannot close.
+"""
+
+import re
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, time
 from typing import Any
 
+from mcp_mimic.text.neutral import COLON, REPLACED, is_hidden, neutralise_values
 from mcp_mimic.tools.query import Row
+from mcp_mimic.tools.render import Line
 from mcp_mimic.tools.sources import Source
 from mcp_mimic.tools.window import iso
 
@@ -13,7 +18,8 @@ SEPARATOR = " | "
 _NO_UNIT = (None, "None")
 """The record writes None behind the count of a task: "Chest X-Ray, 1 None" would read as none done."""
 
-_CONTROLS = {"Cc", "Cf", "Zl", "Zp", "Cs", "Co"}
+_PLAIN = re.compile(r"[\w .,:;/%()<>+*&#'^~!?-]{0,80}")
+"""What can stand in a cell without quotation marks: nothing that could pass for another cell."""
 
 
 def clean(value: Any) -> str:
@@ -34,7 +40,35 @@ def _clean_character(character: str) -> str:
         return " "
     if character == "|":
         return "¦"
-    return "�" if unicodedata.category(character) in _CONTROLS else character
+    return REPLACED if is_hidden(character) else character
+
+
+def quoted(value: Any) -> str:
+    """A text of the record in quotation marks, on one line."""
+    return '"' + clean(value).replace('"', "″") + '"'
+
+
+def harmless_line(source: Source, moment: datetime | None, row: Row) -> Line:
+    """A row in both its forms, its texts neutralised."""
+    values, replaced = neutralise_values({name: value for name, value in row.items() if name != "eid"})
+    harmless: Row = {"eid": row["eid"]} | values
+    return Line(row_line(source, moment, harmless), harmless, replaced)
+
+
+def record_text(source: Source) -> list[str]:
+    """The columns of a source in which somebody wrote freely, those of its details included."""
+    return [*source.free, *(f"detail.{name}" for name in (source.detail.free if source.detail else ()))]
+
+
+def replaced_notice(lines: Sequence[Line]) -> list[str]:
+    """Says that characters of the record were replaced, where any were."""
+    count = sum(line.replaced for line in lines)
+    return [] if not count else [f"characters of the record replaced by {REPLACED} or {COLON}: {count}"]
+
+
+def absent_module(schema: str) -> str:
+    """Says that the store lacks a module."""
+    return f"this store has no {clean(schema)} module: absence means nothing here, and this call shows none"
 
 
 def row_line(source: Source, moment: datetime | None, row: Row) -> str:
@@ -42,19 +76,40 @@ def row_line(source: Source, moment: datetime | None, row: Row) -> str:
     cells = [clean(row["eid"]), _when(source, moment, row), _item(source, row)]
     cells += _value_cells(source, row)
     for detail in row.get("detail", ()):
-        cells.append("detail: " + ", ".join(f"{name}={clean(value)}" for name, value in detail.items()))
+        cells.append("detail: " + _detail(source, detail))
     return SEPARATOR.join(cells)
+
+
+def _detail(source: Source, row: Row) -> str:
+    kept = source.detail
+    if kept is not None and kept.pairs:
+        return (
+            f"{_cell(row.get('field_name', '-'))}={_cell(row.get('field_value', '-'), free=bool(kept.free))}"
+        )
+    free = kept.free if kept is not None else ()
+    return ", ".join(f"{name}={_cell(value, free=name in free)}" for name, value in row.items())
+
+
+def _cell(value: Any, *, free: bool = False) -> str:
+    """A value as it stands in a cell; quoted if it was written freely, or could be taken for more than a value."""
+    if isinstance(value, list):
+        return quoted("; ".join(map(str, value)))
+    if isinstance(value, str) and (free or not _PLAIN.fullmatch(value)):
+        return quoted(value)
+    return clean(value)
 
 
 def _when(source: Source, moment: datetime | None, row: Row) -> str:
     """The event time; a row dated to a day shows no midnight that nobody recorded."""
     if moment is None:
         return "no time"
-    return moment.date().isoformat() if source.latest and "charttime" not in row else iso(moment)
+    by_day = source.latest and (moment.time() == time() if source.day_at_midnight else "charttime" not in row)
+    return moment.date().isoformat() if by_day else iso(moment)
 
 
 def _item(source: Source, row: Row) -> str:
-    label = clean(row.get("label") or _named(source, row)) or "-"
+    label = row.get("label") or _named(source, row)
+    label = _cell(label, free=_own_column(source.label or "") in source.free) if label else "-"
     return f"{row['itemid']} {label}" if "itemid" in row and source.item else label
 
 
@@ -72,7 +127,9 @@ def _value_cells(source: Source, row: Row) -> list[str]:
         if name in shown or (name == "valuenum" and _says_the_same(row.get("value"), value)):
             continue
         unit = row.get(source.units.get(name, ""))
-        text = clean(value) if unit in _NO_UNIT else f"{clean(value)} {clean(unit)}"
+        unit = source.known_units.get(name) if unit in _NO_UNIT else unit
+        text = _cell(value, free=name in source.free)
+        text = text if unit in _NO_UNIT else f"{text} {_cell(unit)}"
         cells.append(text if name == "value" else f"{name}={text}")
     return cells
 

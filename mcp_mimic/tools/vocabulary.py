@@ -4,10 +4,12 @@ import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 import duckdb
 
 from mcp_mimic.store.labels import naming_of
+from mcp_mimic.text.neutral import neutralise
 from mcp_mimic.tools.sources import Source
 
 _MAX_SUGGESTIONS = 8
@@ -54,7 +56,14 @@ def read_vocabulary(cursor: duckdb.DuckDBPyConnection, source: Source) -> tuple[
         order by count(*) desc, {key}
         """
     ).fetchall()
-    return tuple(Entry(source.table, *row) for row in rows)
+    return tuple(_entry(source, *row) for row in rows)
+
+
+def _entry(source: Source, itemid: int | None, label: str, terms: str, *more: Any) -> Entry:
+    """An entry whose texts, some of them typed by hand, are harmless; it is matched by them as they are."""
+    category, unit, rows, first, last = more
+    shown = [None if text is None else neutralise(text)[0] for text in (label, category, unit)]
+    return Entry(source.table, itemid, shown[0] or "", terms, shown[1], shown[2], rows, first, last)
 
 
 def suggest(asked: Iterable[str], entries: Sequence[Entry]) -> list[str]:

@@ -1,0 +1,84 @@
+"""What a text search compares: words, folded, and terms made of them.
+
+A word is a run of letters and digits in any case; everything else, `___` included, only parts words, and
+characters that do not show are left out. A text is folded to its words with one blank between two and one
+at either end, so that a term of whole words is a piece of the folded text, and so is one with an open end.
+"""
+
+import re
+from dataclasses import dataclass
+
+from mcp_mimic.errors import ToolError
+from mcp_mimic.text.neutral import is_hidden
+
+MOST_TERMS = 20
+
+_WORD = re.compile(r"[^\W_]+")
+_ASCII_WORDS = {code: " " for code in range(128) if not chr(code).isalnum()}
+_TERM = re.compile(r'"([^"]*)"?|([^\s"]+)')
+_EXAMPLE = 'write words, "words in a row", or a part of a word such as metopr* or *pril'
+
+
+def fold(text: str) -> str:
+    """` word word … word `; a single blank if there is no word."""
+    found = words(text)
+    return f" {' '.join(found)} " if found else " "
+
+
+def words(text: str) -> list[str]:
+    """The words of a text in order, case folded."""
+    if text.isascii():
+        return text.lower().translate(_ASCII_WORDS).split()
+    return _WORD.findall(_shown(text).casefold())
+
+
+def _shown(text: str) -> str:
+    return "".join(character for character in text if character.isspace() or not is_hidden(character))
+
+
+@dataclass(frozen=True)
+class Term:
+    """What is looked for: `piece` of a folded text. Without a blank at an end, a word may go on there."""
+
+    piece: str
+
+    def occurrences(self, folded: str) -> list[int]:
+        """Where the term begins in a folded text."""
+        found: list[int] = []
+        position = folded.find(self.piece)
+        while position >= 0:
+            found.append(position)
+            position = folded.find(self.piece, position + max(len(self.piece.rstrip()), 1))
+        return found
+
+    def __str__(self) -> str:
+        """The term as it can be asked for again."""
+        text = self.piece.strip()
+        text = f"{'' if self.piece.startswith(' ') else '*'}{text}{'' if self.piece.endswith(' ') else '*'}"
+        return f'"{text}"' if " " in text else text
+
+
+def parse_query(query: str) -> tuple[Term, ...]:
+    """The distinct terms of a query, in order; ToolError if it has none, too many or too short ones."""
+    terms: dict[Term, None] = {}
+    for match in _TERM.finditer(query):
+        asked = (match[1] if match[1] is not None else match[2]).strip()
+        found = words(asked)
+        if not found:
+            continue
+        open_start, open_end = asked.startswith("*"), asked.endswith("*")
+        if (open_start or open_end) and len("".join(found)) < 3:
+            raise ToolError(
+                "a part of a word needs three letters or more",
+                _EXAMPLE,
+                code="query",
+            )
+        piece = f"{'' if open_start else ' '}{' '.join(found)}{'' if open_end else ' '}"
+        terms[Term(piece)] = None
+    if not terms:
+        raise ToolError("the query has no word", _EXAMPLE, code="query")
+    if len(terms) > MOST_TERMS:
+        raise ToolError(
+            f"the query has {len(terms)} terms, more than {MOST_TERMS}", "ask in several calls", code="query"
+        )
+    return tuple(terms)
