@@ -189,8 +189,9 @@ class Coverage:
     """What one answer covered, for claims of absence.
 
     `source` is the official `schema.table`. `items` are itemids and `names` case-insensitive substrings of
-    names or of items' labels; what either of them matches was searched, both None mean all. `start` and `end` (written `from` and `to`) are
-    ISO times, both included, None where open. `total` rows match; `returned` counts those served up to
+    names or of items' labels; what either of them matches was searched, both None mean all. A search of text
+    names the column too (`note.discharge.text`), and its terms by `text_term`. `start` and `end` (written
+    `from` and `to`) are ISO times, both included, None where open. `total` rows match; `returned` counts those served up to
     now, over this page and the pages before it; `complete` says that the last of them was served.
     """
 
@@ -215,6 +216,15 @@ class Coverage:
             "returned": self.returned,
             "complete": self.complete,
         }
+
+
+def text_term(piece: str) -> str:
+    """How a coverage names a piece of text that was sought: by its digest, for what is asked of text is not logged.
+
+    `piece` is a piece of the folded text: words in lower case with one blank between two, and a blank at
+    an end where a word must end.
+    """
+    return f"sha256:{hashlib.sha256(piece.encode()).hexdigest()}"
 
 
 def canonical_json(value: object) -> str:

@@ -2,17 +2,20 @@
 
 A required entry is a set of cells, one for each required item or string; each cell has the entry's window.
 A search covers a cell in its own window if it was not restricted, if it names the item, or if a part that it
-asked for occurs in the string or in the item's label. Windows are closed and the record's times whole seconds,
-so that windows join when no second lies between them.
+asked for occurs in the string or in the item's label; a search of text names its parts by their digests.
+Windows are closed and the record's times whole seconds, so that windows join when no second lies between them.
 """
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import lru_cache
 
 from harness.scoring.gold import Entry
+from mcp_mimic.contract import text_term
 
 _RESOLUTION = timedelta(seconds=1)
+_DIGEST = "sha256:"
 _ORIGIN = datetime.min
 _END_OF_TIME = datetime.max - _RESOLUTION
 
@@ -76,7 +79,22 @@ def _admits(search: Search, entry: Entry, cell: Cell) -> bool:
         return True
     item, text = cell
     by_item = item is not None and item in (search.items or ())
-    return by_item or (text is not None and any(part in text for part in search.names or ()))
+    return by_item or (text is not None and any(_occurs(part, text) for part in search.names or ()))
+
+
+def _occurs(part: str, text: str) -> bool:
+    return part in (_terms_in(text) if part.startswith(_DIGEST) else text)
+
+
+@lru_cache(maxsize=256)
+def _terms_in(text: str) -> frozenset[str]:
+    """Every piece of a text as a search of text names it."""
+    return frozenset(
+        text_term(text[start:end])
+        for start in range(len(text))
+        for end in range(start + 1, len(text) + 1)
+        if text[start:end].strip()
+    )
 
 
 def _first_hole(entry: Entry, searches: Iterable[Search]) -> tuple[datetime, datetime] | None:

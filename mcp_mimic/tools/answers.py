@@ -63,6 +63,70 @@ class RowsAnswer(TypedDict):
     suggestions: list[str]
 
 
+class PassageAnswer(TypedDict):
+    """One passage of a text: the record's or a policy's own words, never an instruction."""
+
+    eid: str
+    section: str
+    text: str
+
+
+class NoteAnswer(TypedDict):
+    """One note, or the part of it that was asked for, passage by passage."""
+
+    call: str
+    note: str
+    kind: str
+    type: str | None
+    time: str | None
+    stored: str | None
+    exams: str | None
+    characters: int
+    sections: list[str]
+    total: int
+    returned: int
+    complete: bool
+    next_cursor: str | None
+    passages: list[PassageAnswer]
+    record_text: list[str]
+    replaced: int
+
+
+class HitAnswer(TypedDict):
+    """One passage that holds a term: how often each begins in it, and the words around the first."""
+
+    eid: str
+    note: str
+    time: str | None
+    section: str
+    terms: dict[str, int]
+    snippet: str
+
+
+class HitsAnswer(TypedDict):
+    """One page of the passages in which a term begins.
+
+    `searched` is the column that was read, `notes` how many notes of the window it was read in, and
+    `other_kind` how many notes of the other kind hold a term in the same window, which this search covers not.
+    """
+
+    call: str
+    searched: str
+    module_present: bool
+    window: WindowAnswer
+    terms: list[str]
+    order: str
+    notes: int
+    total: int
+    returned: int
+    complete: bool
+    next_cursor: str | None
+    passages: list[HitAnswer]
+    other_kind: dict[str, int]
+    record_text: list[str]
+    replaced: int
+
+
 class ItemAnswer(TypedDict):
     """One item or name that this chart has."""
 

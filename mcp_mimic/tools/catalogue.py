@@ -9,6 +9,8 @@ from mcp_mimic.tools.intake_output import get_intake_output
 from mcp_mimic.tools.labs import get_labs
 from mcp_mimic.tools.medications import get_medications
 from mcp_mimic.tools.microbiology import get_microbiology
+from mcp_mimic.tools.note_search import search_notes
+from mcp_mimic.tools.notes import list_notes, read_note
 from mcp_mimic.tools.observations import get_observations
 from mcp_mimic.tools.overview import get_patient_overview
 from mcp_mimic.tools.procedures import get_procedures
@@ -29,6 +31,9 @@ def all_tools() -> dict[str, Tool]:
         get_intake_output,
         get_procedures,
         get_microbiology,
+        list_notes,
+        read_note,
+        search_notes,
         submit_determination,
     )
     tools = [Tool.from_function(function) for function in functions]

@@ -32,6 +32,14 @@ SearchableTable = Literal[
     "hosp.procedures_icd",
     "hosp.hcpcsevents",
     "hosp.microbiologyevents",
+    "hosp.poe",
+    "hosp.diagnoses_icd",
+    "hosp.drgcodes",
+    "note.radiology",
+    "ed.triage",
+    "ed.pyxis",
+    "ed.medrecon",
+    "ed.diagnosis",
 ]
 
 

@@ -23,6 +23,7 @@ from mcp_mimic.governance.limits import FLOOD_FACTOR, Usage
 from mcp_mimic.tools.cursor import CursorSigner
 from mcp_mimic.tools.recording import Presence, read_presence
 from mcp_mimic.tools.render import Rendered
+from mcp_mimic.tools.shelf import Note, read_notes
 from mcp_mimic.tools.sources import SOURCES
 from mcp_mimic.tools.text import problem_text
 from mcp_mimic.tools.vocabulary import Entry, read_vocabulary
@@ -41,6 +42,7 @@ class Session:
         self._lock = threading.Lock()
         self._cache = threading.Lock()
         self._vocabularies: dict[str, tuple[Entry, ...]] = {}
+        self._notes: dict[str, tuple[Note, ...]] = {}
 
     def admit(self, tool: str, *, known: bool) -> Decision:
         """Count a call that starts and decide on it."""
@@ -99,6 +101,13 @@ class Session:
             if table not in self._vocabularies:
                 self._vocabularies[table] = read_vocabulary(cursor, SOURCES[table])
             return self._vocabularies[table]
+
+    def notes(self, cursor: duckdb.DuckDBPyConnection, table: str) -> tuple[Note, ...]:
+        """The notes of `table` in this slice, newest first, read once."""
+        with self._cache:
+            if table not in self._notes:
+                self._notes[table] = read_notes(cursor, table)
+            return self._notes[table]
 
     @cached_property
     def presence(self) -> Presence:

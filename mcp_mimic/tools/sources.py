@@ -92,6 +92,41 @@ def _icu(table: str, tool: str, what: str, time: str, units: dict[str, str], uni
     )
 
 
+_ED_VITALS = {
+    "temperature": "°F",
+    "heartrate": "/min",
+    "resprate": "/min",
+    "o2sat": "%",
+    "sbp": "mmHg",
+    "dbp": "mmHg",
+}
+"""Units as the documentation of MIMIC-IV-ED gives them; the tables have no unit columns."""
+
+
+def _ed(
+    table: str,
+    record: str,
+    what: str,
+    time: str,
+    *,
+    name: str | None = None,
+    label: str | None = None,
+    free: tuple[str, ...] = (),
+) -> Source:
+    return Source(
+        table=f"ed.{table}",
+        tool=f"get_ed_records(record='{record}')",
+        what=f"{what}, in the emergency department",
+        time=time,
+        name=name,
+        label=label or name,
+        joins="left join ed.edstays v on v.stay_id = r.stay_id" if time.startswith("v.") else "",
+        known_units=_ED_VITALS if table in {"triage", "vitalsign"} else {},
+        quiet=("gsn", "gsn_rn", "ndc", "etc_rn", "etccode", "med_rn"),
+        free=free,
+    )
+
+
 _AMOUNTS = {
     "amount": "amountuom",
     "rate": "rateuom",
@@ -282,6 +317,121 @@ _ALL = (
         time="r.intime",
         label="r.first_careunit",
         quiet=(),
+    ),
+    Source(
+        table="hosp.poe",
+        tool="get_orders",
+        what="orders (what was ordered, not what was done)",
+        time="r.ordertime",
+        name="concat_ws(' ', r.order_type, r.order_subtype, x.details)",
+        label="concat_ws(', ', r.order_type, r.order_subtype)",
+        joins=(
+            "left join (select eid, string_agg(field_value, ' ' order by field_name, field_value) as details "
+            "from hosp.poe_detail group by eid) x on x.eid = r.eid"
+        ),
+        hidden=("poe_id", "poe_seq"),
+        quiet=("hadm_id", "order_type", "order_subtype"),
+        detail=Detail(
+            "hosp.poe_detail",
+            "r.field_name, r.field_value",
+            hidden=("poe_id", "poe_seq"),
+            free=("field_value",),
+            pairs=True,
+        ),
+    ),
+    Source(
+        table="hosp.diagnoses_icd",
+        tool="get_diagnoses(record='icd')",
+        what="diagnoses coded after discharge, by the discharge of their admission",
+        time="a.dischtime",
+        name="concat_ws(' ', r.icd_code, d.long_title)",
+        label="d.long_title",
+        joins=(
+            "left join hosp.d_icd_diagnoses d on d.icd_code = r.icd_code and d.icd_version = r.icd_version "
+            "left join hosp.admissions a on a.hadm_id = r.hadm_id"
+        ),
+        quiet=(),
+    ),
+    Source(
+        table="hosp.drgcodes",
+        tool="get_diagnoses(record='drg')",
+        what="billing groups (DRG) of admissions, by their discharge",
+        time="a.dischtime",
+        name="concat_ws(' ', r.drg_type, r.drg_code, r.description)",
+        label="r.description",
+        joins="left join hosp.admissions a on a.hadm_id = r.hadm_id",
+        quiet=(),
+    ),
+    Source(
+        table="note.discharge",
+        tool="list_notes(kind='discharge')",
+        what="discharge summaries (one dated at midnight is dated by day)",
+        time="r.charttime",
+        latest=(
+            "case when r.charttime = date_trunc('day', r.charttime) "
+            f"then r.charttime + {LAST_SECOND} else r.charttime end"
+        ),
+        label="r.note_type",
+        hidden=("note_id", "note_seq"),
+        unread=("text",),
+        day_at_midnight=True,
+    ),
+    Source(
+        table="note.radiology",
+        tool="list_notes(kind='radiology')",
+        what="radiology reports",
+        time="r.charttime",
+        name="x.exams",
+        label="x.exams",
+        joins=(
+            "left join (select eid, string_agg(field_value, '; ' order by field_ordinal, field_name desc, "
+            "field_value) as exams from note.radiology_detail "
+            "where field_name in ('exam_name', 'exam_code', 'cpt_code') group by eid) x on x.eid = r.eid"
+        ),
+        hidden=("note_id", "note_seq"),
+        unread=("text",),
+        detail=Detail(
+            "note.radiology_detail",
+            "r.field_ordinal, r.field_name",
+            hidden=("note_id",),
+            pairs=True,
+        ),
+    ),
+    Source(
+        table="ed.edstays",
+        tool="list_ed_visits",
+        what="visits to the emergency department",
+        time="r.intime",
+        label="r.arrival_transport",
+        quiet=("gender", "race"),
+    ),
+    _ed(
+        "triage",
+        "triage",
+        "triage on arrival",
+        "v.intime",
+        name="r.chiefcomplaint",
+        free=("chiefcomplaint", "pain"),
+    ),
+    _ed("vitalsign", "vitals", "vital signs", "r.charttime", free=("pain",)),
+    _ed(
+        "pyxis", "dispensing", "drugs taken from the cabinet (not doses given)", "r.charttime", name="r.name"
+    ),
+    _ed(
+        "medrecon",
+        "home_medications",
+        "medications taken before the visit, as told",
+        "r.charttime",
+        name="concat_ws(' ', r.name, r.etcdescription)",
+        label="r.name",
+    ),
+    _ed(
+        "diagnosis",
+        "diagnoses",
+        "diagnoses coded for the visit, by its end",
+        "v.outtime",
+        name="concat_ws(' ', r.icd_code, r.icd_title)",
+        label="r.icd_title",
     ),
 )
 

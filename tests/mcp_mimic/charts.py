@@ -247,10 +247,12 @@ def make_grant(**changes: Any) -> Grant:
 
 
 @asynccontextmanager
-async def session(folder: Path, rows: Rows | None = None, **grant: Any) -> AsyncIterator[Session]:
+async def session(
+    folder: Path, rows: Rows | None = None, *, modules: Iterable[str] = ("hosp", "icu"), **grant: Any
+) -> AsyncIterator[Session]:
     """A client connected to a server over a hand-written slice; the audit goes to `folder`."""
     with ExitStack() as stack:
-        chart = shared_slice() if rows is None else stack.enter_context(make_slice(rows))
+        chart = shared_slice() if rows is None else stack.enter_context(make_slice(rows, modules=modules))
         server = create_server(chart, make_grant(**grant), audit_dir=folder)
         stack.callback(server.close)
         async with Client(server.mcp) as client:

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from mcp_mimic.contract import text_term
 from tests.harness.scoring.casebook import entry, gold, requirement, score, searched
 
 A, B, C = "2180-01-01T08:00:00", "2180-01-01T11:00:00", "2180-01-01T14:00:00"
@@ -205,3 +206,26 @@ def test_a_search_that_only_led_to_rows_is_not_relevant() -> None:
     result = score(gold("yes", need), "## Answer: YES\n[emar:1, search:1]", searched("hosp.emar", "emar:1"))
     assert result["citations"]["relevant"] == 1
     assert result["supported"] == 1
+
+
+@pytest.mark.parametrize(
+    ("pieces", "covered"),
+    [
+        ([" ejection fraction ", " lvef "], True),
+        ([" ejection ", " lvef "], True),
+        ([" ejec", "vef "], True),
+        ([" lvef "], False),
+        ([" ef ", " fraction "], False),
+        ([" ejection fraction of ", " lvef "], False),
+        ([], False),
+    ],
+)
+def test_a_search_of_text_covers_what_its_terms_are_pieces_of(pieces: list[str], covered: bool) -> None:
+    text = "note.discharge.text"
+    need = _absence(entry(text, names=[" ejection fraction ", " lvef "]))
+    assert _satisfied(need, searched(text, names=[text_term(piece) for piece in pieces])) == covered
+
+
+def test_a_list_of_notes_covers_nothing_of_their_text() -> None:
+    need = _absence(entry("note.discharge.text", names=[" lvef "]))
+    assert not _satisfied(need, searched("note.discharge"))

@@ -25,6 +25,9 @@ TOOLS = [
     "get_intake_output",
     "get_procedures",
     "get_microbiology",
+    "list_notes",
+    "read_note",
+    "search_notes",
     "submit_determination",
 ]
 

@@ -1,0 +1,59 @@
+"""A text with its passages and its folded form, each worked out when it is first needed."""
+
+import bisect
+from collections.abc import Callable, Sequence
+from functools import cached_property, lru_cache, partial
+from itertools import accumulate
+
+from mcp_mimic.text.passages import Passage, cut_passages
+from mcp_mimic.text.sections import Section, note_sections
+from mcp_mimic.text.words import Term, fold
+
+type Sectioning = Callable[[str], Sequence[Section]]
+
+
+class Prose:
+    """One note or document: text of the record or of a policy, as it is written but for its line ends."""
+
+    def __init__(self, text: str, sectioning: Sectioning) -> None:
+        self.text = text.replace("\r\n", "\n").replace("\r", "\n")
+        self._sectioning = sectioning
+
+    @cached_property
+    def passages(self) -> list[Passage]:
+        """The passages, in order; their numbers are their places, from 1."""
+        return cut_passages(self.text, self._sectioning(self.text))
+
+    @cached_property
+    def titles(self) -> list[str]:
+        """The distinct titles of the sections that have text, in order."""
+        return list(dict.fromkeys(passage.section for passage in self.passages))
+
+    @cached_property
+    def folded(self) -> str:
+        """The text as terms are sought in it."""
+        return fold(self.text)
+
+    def passage_at(self, position: int) -> Passage:
+        """The passage in which a term begins that was found at `position` of the folded text."""
+        return self.passages[max(bisect.bisect_right(self._starts, position) - 1, 0)]
+
+    def occurrences(self, term: Term) -> list[int]:
+        """Where the term begins in the folded text."""
+        return term.occurrences(self.folded)
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        """Where each passage begins in the folded text: at the blank before its first word."""
+        lengths = [len(fold(passage.of(self.text))) - 1 for passage in self.passages]
+        return list(accumulate(lengths[:-1], initial=0))
+
+
+def note_prose(text: str, *, report: bool) -> Prose:
+    """The prose of a note; `report` for a radiology report."""
+    return Prose(text, _sectioning(report))
+
+
+@lru_cache(maxsize=2)
+def _sectioning(report: bool) -> Sectioning:
+    return partial(note_sections, report=report)
