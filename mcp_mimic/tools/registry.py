@@ -1,7 +1,8 @@
 """How a function becomes a tool: guarded, with its published result, and its docstring as description."""
 
+import inspect
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from functools import partial, wraps
 from typing import Any
 
@@ -14,36 +15,52 @@ from mcp_mimic.tools.session import Call
 
 logger = logging.getLogger(__name__)
 
-type ToolFunction = Callable[..., ToolResult]
+type ToolFunction = Callable[..., ToolResult | Awaitable[ToolResult]]
+
+REFUSALS = ("limits.", "query.")
+"""How the codes begin by which a tool refuses what it could have done; all others are errors."""
 
 
 def chart_tool(function: ToolFunction, *, answer: Any, read_only: bool = True) -> ToolFunction:
     """Mark `function` as a tool whose structured result is `answer`; what it raises becomes an answer too.
 
-    The function takes the call in progress as `call`, which clients do not see.
+    The function takes the call in progress as `call`, which clients do not see. It may be asynchronous.
     """
 
     @wraps(function)
-    def guarded(*, call: Call, **arguments: Any) -> ToolResult:
+    def guarded(*, call: Call, **arguments: Any) -> Any:
         try:
             return function(call=call, **arguments)
-        except ToolError as error:
-            refused = error.code.startswith("limits.")
-            return call.fail("refused" if refused else "error", error.code, error.message, error.remedy)
-        except Exception as error:  # noqa: BLE001 a bug too must be audited, and its message may hold values
-            logger.error("tool failed: %s", type(error).__name__)  # noqa: TRY400
-            return call.fail(
-                "error",
-                "internal",
-                f"the call failed ({type(error).__name__})",
-                "ask for a narrower window; tell the operator if it happens again",
-            )
+        except Exception as error:  # noqa: BLE001 a bug too must be audited
+            return _failed(call, error)
+
+    @wraps(function)
+    async def awaited(*, call: Call, **arguments: Any) -> Any:
+        try:
+            return await function(call=call, **arguments)  # type: ignore[misc]
+        except Exception as error:  # noqa: BLE001
+            return _failed(call, error)
 
     marks = ToolAnnotations(
         read_only_hint=read_only, destructive_hint=False, idempotent_hint=True, open_world_hint=False
     )
-    marked: ToolFunction = tool(output_schema=published_schema(answer), annotations=marks)(guarded)
+    chosen = awaited if inspect.iscoroutinefunction(function) else guarded
+    marked: ToolFunction = tool(output_schema=published_schema(answer), annotations=marks)(chosen)
     return marked
+
+
+def _failed(call: Call, error: Exception) -> ToolResult:
+    """The audited answer to a call that raised; a bug's own message may hold values and stays out."""
+    if isinstance(error, ToolError):
+        outcome = "refused" if error.code.startswith(REFUSALS) else "error"
+        return call.fail(outcome, error.code, error.message, error.remedy)
+    logger.error("tool failed: %s", type(error).__name__)
+    return call.fail(
+        "error",
+        "internal",
+        f"the call failed ({type(error).__name__})",
+        "ask for a narrower window; tell the operator if it happens again",
+    )
 
 
 read_tool = partial(chart_tool, answer=RowsAnswer)

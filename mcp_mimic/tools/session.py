@@ -39,6 +39,8 @@ class Session:
         self.report_folder = report_folder
         self.cursors = CursorSigner()
         self.usage = Usage(calls=audit.calls, chars=audit.chars)
+        self.queries = threading.Semaphore(1)
+        """One query_chart of a session runs at a time; the others wait."""
         self._lock = threading.Lock()
         self._cache = threading.Lock()
         self._vocabularies: dict[str, tuple[Entry, ...]] = {}
