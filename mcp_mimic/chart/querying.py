@@ -10,7 +10,7 @@ import json
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import IO, Any, cast
 
@@ -61,6 +61,17 @@ def queryable() -> Mapping[str, Mapping[str, str]]:
     }
 
 
+def rows_of(chart: Slice, tables: Sequence[str]) -> Iterator[str]:
+    """The rows of `tables` as the query's process reads them: `schema.table<tab>[rows as JSON]` a line."""
+    known = queryable()
+    with chart.cursor() as cursor:
+        for table in tables:
+            columns = ", ".join(f'"{name}"' for name in known[table])
+            cursor.execute(f"select to_json(r)::varchar from (select {columns} from {table}) r")
+            while batch := cursor.fetchmany(_BATCH):
+                yield f"{table}\t[{','.join(row[0] for row in batch)}]"
+
+
 class ChartQuery:
     """One query; `run` it in one thread, `stop` it from any other."""
 
@@ -72,6 +83,11 @@ class ChartQuery:
         self._process: subprocess.Popen[bytes] | None = None
         self._stopped = False
         self._late = False
+
+    @property
+    def pid(self) -> int | None:
+        """The query's process, once there is one."""
+        return None if self._process is None else self._process.pid
 
     def run(self) -> QueryResult:
         """Run to the end; ToolError for what is refused, fails, takes too long or was stopped."""
@@ -125,22 +141,13 @@ class ChartQuery:
         }
         _send(to, json.dumps(request))
         tables = tuple(self._hear(back)["tables"])
-        for line in self._rows(tables):
+        for line in rows_of(self._chart, tables):
             _send(to, line)
         _send(to, "")
         answer = self._hear(back)
         return QueryResult(
             tuple(answer["columns"]), tuple(tuple(row) for row in answer["rows"]), answer["more"], tables
         )
-
-    def _rows(self, tables: tuple[str, ...]) -> Iterator[str]:
-        known = queryable()
-        with self._chart.cursor() as cursor:
-            for table in tables:
-                columns = ", ".join(f'"{name}"' for name in known[table])
-                cursor.execute(f"select to_json(r)::varchar from (select {columns} from {table}) r")
-                while batch := cursor.fetchmany(_BATCH):
-                    yield f"{table}\t[{','.join(row[0] for row in batch)}]"
 
     def _hear(self, back: IO[bytes]) -> dict[str, Any]:
         line = back.readline(_FRAME_BYTES + _BYTES_A_CHAR * self._limits.chars)

@@ -14,6 +14,7 @@ from mcp_mimic.tools.notes import list_notes, read_note
 from mcp_mimic.tools.observations import get_observations
 from mcp_mimic.tools.overview import get_patient_overview
 from mcp_mimic.tools.procedures import get_procedures
+from mcp_mimic.tools.query_chart import query_chart
 from mcp_mimic.tools.search import search_items
 from mcp_mimic.tools.submission import submit_determination
 
@@ -34,6 +35,7 @@ def all_tools() -> dict[str, Tool]:
         list_notes,
         read_note,
         search_notes,
+        query_chart,
         submit_determination,
     )
     tools = [Tool.from_function(function) for function in functions]

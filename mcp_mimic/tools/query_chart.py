@@ -147,7 +147,15 @@ def _answered(call: Call, result: QueryResult) -> ToolResult:
 
 def _line(row: Sequence[Any]) -> Line:
     cells, replaced = neutralise_values(list(row))
+    cells = _harmless_names(cells)
     return Line(SEPARATOR.join(map(_cell, cells)), {"cells": cells}, replaced)
+
+
+def _harmless_names(value: Any) -> Any:
+    """A query makes up the keys of its structures and maps too."""
+    if isinstance(value, dict):
+        return {neutralise(name)[0]: _harmless_names(item) for name, item in value.items()}
+    return [_harmless_names(item) for item in value] if isinstance(value, list) else value
 
 
 def _cell(value: Any) -> str:
