@@ -17,6 +17,7 @@ from harbor.trial.errors import AgentTimeoutError
 
 from harness.agents.base import Agent, Answer, Gold, Instrument, TaskView
 from harness.agents.recording import RecordingClient
+from harness.data import data_folder
 from harness.errors import RunError
 from harness.job import Job
 from harness.record import MAX_TRIES, Attempt, Phase, describe_exception, harness_version, write_record
@@ -138,7 +139,7 @@ class _Trial:
             grant = self._task.grant()
             for place in (self._audit, self._workspace, self._folder / "agent", self._folder / "verifier"):
                 place.mkdir(parents=True)
-            server = create_server(chart(grant), grant, audit_dir=self._audit)
+            server = create_server(chart(grant), grant, audit_dir=self._audit, corpus=data_folder("corpus"))
             self._begin("agent_setup")
             agent = self._system.create()
             self._begin("agent_execution")

@@ -158,6 +158,9 @@ def serve(
     audit: Annotated[
         Path | None, typer.Option(help="Folder for the audit and the report; without it, neither is kept.")
     ] = None,
+    corpus: Annotated[
+        Path | None, typer.Option(help="Folder of policy documents; a grant names those that may be read.")
+    ] = None,
     http: Annotated[bool, typer.Option("--http", help="Streamable HTTP at /mcp instead of stdio.")] = False,
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[
@@ -184,6 +187,7 @@ def serve(
             as_of=as_of,
             sealed_hadm_id=sealed_hadm_id,
             audit=audit,
+            corpus=corpus,
             http=http,
             host=host,
             port=port,

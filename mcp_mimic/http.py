@@ -55,7 +55,7 @@ def open_server(settings: ServeSettings) -> Iterator[ChartServer]:
     with ExitStack() as stack:
         chart = stack.enter_context(open_slice(store, grant.subject_id, grant.as_of, grant.sealed_hadm_id))
         folder = None if settings.audit is None else _audit_folder(settings.audit)
-        server = create_server(chart, grant, audit_dir=folder)
+        server = create_server(chart, grant, audit_dir=folder, corpus=settings.corpus)
         stack.callback(server.close)
         if folder is not None:
             stack.enter_context(SealListener(folder, server.seal))

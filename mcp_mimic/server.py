@@ -17,6 +17,7 @@ from mcp_mimic.contract import Grant
 from mcp_mimic.errors import GrantError, SettingsError
 from mcp_mimic.governance.audit import AuditLog
 from mcp_mimic.governance.decision import EXPLICIT_TOOLS, grants_tool
+from mcp_mimic.policies.corpus import Corpus, open_corpus
 from mcp_mimic.tools.catalogue import all_tools
 from mcp_mimic.tools.session import Call, Session, current
 
@@ -76,13 +77,17 @@ class Gate(Middleware):
             current.reset(token)
 
 
-def create_server(chart: Slice, grant: Grant, *, audit_dir: Path | None) -> ChartServer:
-    """A server for one grant over one slice; several servers may share a slice.
+def create_server(
+    chart: Slice, grant: Grant, *, audit_dir: Path | None, corpus: Path | Corpus | None = None
+) -> ChartServer:
+    """A server for one grant over one slice; several servers may share a slice, and a corpus.
+
+    `corpus` is the folder of policy documents, or one that is open; without it none can be read.
 
     `audit_dir` receives `audit.jsonl` and, from submit_determination, `report.md`; without it nothing is
     kept. An unsealed audit of just this grant is continued; a report that lies beside no audit is renamed.
-    SettingsError if the folder cannot be written, or holds another grant's or a sealed audit; GrantError if
-    the grant names a tool that there is not.
+    SettingsError if the folder cannot be written, or holds another grant's or a sealed audit, or if the
+    corpus cannot be read; GrantError if the grant names a tool that there is not.
     """
     if unknown := set(grant.tools) - {"*", *EXPLICIT_TOOLS, *all_tools()}:
         raise GrantError(
@@ -94,8 +99,9 @@ def create_server(chart: Slice, grant: Grant, *, audit_dir: Path | None) -> Char
         raise SettingsError(
             f"the audit folder {audit_dir} does not exist", "create it, or name another with --audit"
         )
+    policies = open_corpus(corpus) if isinstance(corpus, Path) else corpus
     audit = AuditLog(audit_dir, grant, f"{SERVER_NAME} {server_version()}")
-    session = Session(chart, grant, audit, audit_dir)
+    session = Session(chart, grant, audit, audit_dir, policies)
     mcp: FastMCP[Any] = FastMCP(
         SERVER_NAME,
         instructions=_INSTRUCTIONS,

@@ -12,7 +12,7 @@ from mcp_mimic.governance.grant import grant_from_flags, read_grant
 class ServeSettings:
     """One server's settings. The grant comes from `grant_file`, or from `patient` and `as_of`.
 
-    `http` serves streamable HTTP on `host` and `port` (0: any free one) instead of stdio. `allow_hosts` are
+    `corpus` is the folder of policy documents. `http` serves streamable HTTP on `host` and `port` (0: any free one) instead of stdio. `allow_hosts` are
     names that clients may use in the Host header besides localhost and the address itself.
     """
 
@@ -22,6 +22,7 @@ class ServeSettings:
     as_of: str | None = None
     sealed_hadm_id: int | None = None
     audit: Path | None = None
+    corpus: Path | None = None
     http: bool = False
     host: str = "127.0.0.1"
     port: int = 8000

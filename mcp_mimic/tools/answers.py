@@ -127,6 +127,72 @@ class HitsAnswer(TypedDict):
     replaced: int
 
 
+class PolicySectionAnswer(TypedDict):
+    """One section of a policy document, as its table of contents has it."""
+
+    eid: str
+    title: str
+
+
+class PolicyDocumentAnswer(TypedDict):
+    """One policy document of this session; no sections where its text is not here."""
+
+    document: str
+    title: str
+    publisher: str
+    year: int | None
+    version: str | None
+    sections: list[PolicySectionAnswer]
+
+
+class PolicyHitAnswer(TypedDict):
+    """One section that holds a term: how often each begins in it, and the words around the first."""
+
+    eid: str
+    document: str
+    section: str
+    terms: dict[str, int]
+    snippet: str
+
+
+class PoliciesAnswer(TypedDict):
+    """The session's policy documents, and where in them the terms of a query are.
+
+    `not_here` names documents of the session whose text this server has not.
+    """
+
+    call: str
+    terms: list[str]
+    documents: list[PolicyDocumentAnswer]
+    not_here: list[str]
+    total: int
+    returned: int
+    complete: bool
+    next_cursor: str | None
+    passages: list[PolicyHitAnswer]
+    quoted_text: list[str]
+    replaced: int
+
+
+class PolicyAnswer(TypedDict):
+    """One policy document, or the section of it that was asked for."""
+
+    call: str
+    document: str
+    title: str
+    publisher: str
+    year: int | None
+    version: str | None
+    licence: str
+    total: int
+    returned: int
+    complete: bool
+    next_cursor: str | None
+    passages: list[PassageAnswer]
+    quoted_text: list[str]
+    replaced: int
+
+
 class ItemAnswer(TypedDict):
     """One item or name that this chart has."""
 

@@ -13,6 +13,7 @@ from mcp_mimic.tools.note_search import search_notes
 from mcp_mimic.tools.notes import list_notes, read_note
 from mcp_mimic.tools.observations import get_observations
 from mcp_mimic.tools.overview import get_patient_overview
+from mcp_mimic.tools.policies import read_policy, search_policies
 from mcp_mimic.tools.procedures import get_procedures
 from mcp_mimic.tools.query_chart import query_chart
 from mcp_mimic.tools.search import search_items
@@ -35,6 +36,8 @@ def all_tools() -> dict[str, Tool]:
         list_notes,
         read_note,
         search_notes,
+        search_policies,
+        read_policy,
         query_chart,
         submit_determination,
     )

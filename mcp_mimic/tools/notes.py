@@ -205,5 +205,5 @@ def _frame(part: _Part, call_id: str, lines: Sequence[Line]) -> Rendered:
 
 
 def _shorten(line: Line, longest: int) -> Line:
-    row = {"eid": line.row["eid"]} | shorten_texts(dict(line.row), longest)
-    return _passage_line(row, line.replaced)
+    row = dict(line.row)
+    return _passage_line(row | {"text": shorten_texts(row["text"], longest)}, line.replaced)

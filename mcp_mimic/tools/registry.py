@@ -17,7 +17,7 @@ logger = logging.getLogger(__name__)
 
 type ToolFunction = Callable[..., ToolResult | Awaitable[ToolResult]]
 
-REFUSALS = ("limits.", "query.")
+REFUSALS = ("grant.", "limits.", "query.")
 """How the codes begin by which a tool refuses what it could have done; all others are errors."""
 
 

@@ -20,6 +20,7 @@ from mcp_mimic.errors import ToolError
 from mcp_mimic.governance.audit import AuditLog
 from mcp_mimic.governance.decision import UNMETERED_TOOLS, Decision, decide
 from mcp_mimic.governance.limits import FLOOD_FACTOR, Usage
+from mcp_mimic.policies.corpus import Corpus
 from mcp_mimic.tools.cursor import CursorSigner
 from mcp_mimic.tools.recording import Presence, read_presence
 from mcp_mimic.tools.render import Rendered
@@ -32,11 +33,19 @@ from mcp_mimic.tools.vocabulary import Entry, read_vocabulary
 class Session:
     """What the calls of one grant share. Sequence numbers, limits and audit lines are under one lock."""
 
-    def __init__(self, chart: Slice, grant: Grant, audit: AuditLog, report_folder: Path | None) -> None:
+    def __init__(
+        self,
+        chart: Slice,
+        grant: Grant,
+        audit: AuditLog,
+        report_folder: Path | None,
+        corpus: Corpus | None = None,
+    ) -> None:
         self.chart = chart
         self.grant = grant
         self.audit = audit
         self.report_folder = report_folder
+        self.corpus = corpus
         self.cursors = CursorSigner()
         self.usage = Usage(calls=audit.calls, chars=audit.chars)
         self.queries = threading.Semaphore(1)

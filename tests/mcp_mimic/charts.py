@@ -248,12 +248,17 @@ def make_grant(**changes: Any) -> Grant:
 
 @asynccontextmanager
 async def session(
-    folder: Path, rows: Rows | None = None, *, modules: Iterable[str] = ("hosp", "icu"), **grant: Any
+    folder: Path,
+    rows: Rows | None = None,
+    *,
+    modules: Iterable[str] = ("hosp", "icu"),
+    corpus: Path | None = None,
+    **grant: Any,
 ) -> AsyncIterator[Session]:
     """A client connected to a server over a hand-written slice; the audit goes to `folder`."""
     with ExitStack() as stack:
         chart = shared_slice() if rows is None else stack.enter_context(make_slice(rows, modules=modules))
-        server = create_server(chart, make_grant(**grant), audit_dir=folder)
+        server = create_server(chart, make_grant(**grant), audit_dir=folder, corpus=corpus)
         stack.callback(server.close)
         async with Client(server.mcp) as client:
             yield Session(client, server, folder)

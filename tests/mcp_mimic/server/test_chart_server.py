@@ -28,6 +28,8 @@ TOOLS = [
     "list_notes",
     "read_note",
     "search_notes",
+    "search_policies",
+    "read_policy",
     "query_chart",
     "submit_determination",
 ]
