@@ -58,6 +58,17 @@ ROUTES: dict[str, Route] = {
     "hosp.procedures_icd": Route("get_procedures", {"record": "coded"}),
     "hosp.hcpcsevents": Route("get_procedures", {"record": "billed"}),
     "hosp.microbiologyevents": Route("get_microbiology", names="specimen"),
+    "hosp.poe": Route("get_orders", names="names"),
+    "hosp.diagnoses_icd": Route("get_diagnoses", {"record": "icd"}, names="names"),
+    "hosp.drgcodes": Route("get_diagnoses", {"record": "drg"}, names="names"),
+    "note.discharge": Route("list_notes", {"kind": "discharge"}),
+    "note.radiology": Route("list_notes", {"kind": "radiology"}, names="names"),
+    "ed.edstays": Route("list_ed_visits"),
+    "ed.triage": Route("get_ed_records", {"record": "triage"}, names="names"),
+    "ed.vitalsign": Route("get_ed_records", {"record": "vitals"}),
+    "ed.pyxis": Route("get_ed_records", {"record": "dispensing"}, names="names"),
+    "ed.medrecon": Route("get_ed_records", {"record": "home_medications"}, names="names"),
+    "ed.diagnosis": Route("get_ed_records", {"record": "diagnoses"}, names="names"),
 }
 """Official table → the call that reads it."""
 

@@ -4,6 +4,8 @@ from functools import lru_cache
 
 from fastmcp.tools import Tool
 
+from mcp_mimic.tools.diagnoses import get_diagnoses
+from mcp_mimic.tools.ed import get_ed_records, list_ed_visits
 from mcp_mimic.tools.encounters import list_encounters
 from mcp_mimic.tools.intake_output import get_intake_output
 from mcp_mimic.tools.labs import get_labs
@@ -12,6 +14,7 @@ from mcp_mimic.tools.microbiology import get_microbiology
 from mcp_mimic.tools.note_search import search_notes
 from mcp_mimic.tools.notes import list_notes, read_note
 from mcp_mimic.tools.observations import get_observations
+from mcp_mimic.tools.orders import get_orders
 from mcp_mimic.tools.overview import get_patient_overview
 from mcp_mimic.tools.policies import read_policy, search_policies
 from mcp_mimic.tools.procedures import get_procedures
@@ -33,6 +36,10 @@ def all_tools() -> dict[str, Tool]:
         get_intake_output,
         get_procedures,
         get_microbiology,
+        get_diagnoses,
+        get_orders,
+        list_ed_visits,
+        get_ed_records,
         list_notes,
         read_note,
         search_notes,
