@@ -20,6 +20,10 @@ fix:
     uv run ruff check --fix .
     uv run ruff format .
 
+# the reference pages that are made from the code
+docs:
+    uv run python -m mcp_mimic.reference docs/reference
+
 # the main job
 demo *ARGS:
     uv run harness demo {{ARGS}}
