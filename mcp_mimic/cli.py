@@ -9,6 +9,7 @@ import typer
 from mcp_mimic.errors import ChartServerError, told
 
 if TYPE_CHECKING:
+    from mcp_mimic.governance.verification import Verification
     from mcp_mimic.store.check import CheckReport
     from mcp_mimic.store.manifest import Manifest
 
@@ -21,6 +22,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     add_completion=False,
 )
+
+audits = typer.Typer(name="audit", help="What the audits of sessions prove.", rich_markup_mode=None)
+app.add_typer(audits)
 
 DONE, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
 
@@ -211,6 +215,39 @@ def seal(
     from mcp_mimic.governance.sealing import request_seal
 
     typer.echo(json.dumps(request_seal(audit)))
+
+
+@audits.command()
+def verify(
+    audit: Annotated[Path, typer.Argument(metavar="FILE", help="An audit.jsonl, or its folder.")],
+    sealed: Annotated[bool, typer.Option("--sealed", help="End with 1 where it is not sealed, too.")] = False,
+    json: JsonOption = False,
+) -> int:
+    """Say how far an audit holds: its lines, calls and seal, and where it breaks.
+
+    Ends with 1 where a line breaks the chain or is torn. An audit without its seal may be a live server's.
+
+    Example: mcp-mimic audit verify audit/audit.jsonl --sealed
+    """
+    from json import dumps
+
+    from mcp_mimic.governance import verification
+
+    found = verification.verify(audit)
+    typer.echo(dumps(found.to_json()) if json else _audit_text(found))
+    return DONE if found.holds and (found.sealed or not sealed) else FAILED
+
+
+def _audit_text(found: "Verification") -> str:
+    outcomes = ", ".join(f"{name} {number}" for name, number in found.outcomes.items())
+    calls = f"{found.calls} calls ({outcomes})" if outcomes else "no call"
+    unlogged = f", {found.unlogged} more refused and only counted" if found.unlogged else ""
+    lines = [f"{found.lines} lines hold: {calls}{unlogged}, {'sealed' if found.sealed else 'not sealed'}"]
+    if found.problem is not None:
+        lines.append(f"it breaks: {found.problem}")
+    if found.torn:
+        lines.append(f"{found.torn} bytes of a torn line follow: its server was killed, or is writing")
+    return "\n".join(lines)
 
 
 def _import_text(store: Path, manifest: "Manifest") -> str:

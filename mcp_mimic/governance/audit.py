@@ -6,13 +6,9 @@ names the whole grant by its digest, which shows no subject but is not anonymous
 the lines, it leads back to the subject for whoever holds the record. The audit is the operator's to keep.
 """
 
-import contextlib
-import fcntl
-import hashlib
 import os
 import secrets
-import stat
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -27,6 +23,7 @@ from mcp_mimic.contract import (
     read_audit,
 )
 from mcp_mimic.errors import SettingsError, ToolError
+from mcp_mimic.governance.audit_file import AuditFile
 from mcp_mimic.governance.redaction import audited_arguments, audited_tool
 
 AUDIT_FILE = "audit.jsonl"
@@ -45,7 +42,7 @@ class AuditLog:
         self.chars = 0
         self.sealed = False
         self._hash = ""
-        self._fd: int | None = None
+        self._file: AuditFile | None = None
         self._closed = False
         header = {
             "v": AUDIT_VERSION,
@@ -59,14 +56,20 @@ class AuditLog:
         if folder is None:
             self._append(header, first=True)
             return
-        self._fd = _open_locked(folder / AUDIT_FILE)
+        self._file = AuditFile(folder / AUDIT_FILE)
         try:
-            reading = self._recover(folder, header)
+            reading = _earlier(self._file.take_over(), folder, header)
             if reading is None:
                 _set_earlier_report_aside(folder)
                 self._append(header, first=True)
             else:
                 self._continue(reading)
+        except ToolError as error:
+            self.close()
+            raise SettingsError(
+                f"the audit in {folder} cannot be begun: {error.message}",
+                "name a folder that this user may write with --audit",
+            ) from error
         except BaseException:
             self.close()
             raise
@@ -116,10 +119,21 @@ class AuditLog:
 
     def close(self) -> None:
         """Let the file go, sealed or not."""
-        if self._fd is not None:
-            os.close(self._fd)
-            self._fd = None
+        if self._file is not None:
+            self._file.close()
+            self._file = None
         self._closed = True
+
+    def problem(self) -> str | None:
+        """Why no call could be audited now, or None; under the session's lock, like a call."""
+        if self.sealed or self._closed:
+            return "the audit is closed"
+        try:
+            if self._file is not None:
+                self._file.check()
+        except OSError as error:
+            return str(error.strerror)
+        return None
 
     def _append(self, line: Mapping[str, Any], *, first: bool = False) -> None:
         if self.sealed or self._closed:
@@ -128,34 +142,30 @@ class AuditLog:
             )
         body = dict(line) if first else {**line, "prev": self._hash}
         digest = chain_hash("" if first else self._hash, body)
-        if self._fd is not None:
-            _write_line(self._fd, canonical_json({**body, "hash": digest}))
+        if self._file is not None:
+            self._file.append(canonical_json({**body, "hash": digest}))
         self._hash = digest
-
-    def _recover(self, folder: Path, header: Mapping[str, Any]) -> AuditReading | None:
-        """The audit that an earlier server of the same grant left, or None if the file is new."""
-        data = _read_all(self._fd)
-        whole, torn = _split_torn(data)
-        if torn and self._fd is not None:
-            (folder / f"audit.torn.{hashlib.sha256(torn).hexdigest()[:12]}").write_bytes(torn)
-            os.ftruncate(self._fd, len(whole))
-        if not whole:
-            return None
-        reading = read_audit(whole.decode("utf-8", "replace").splitlines())
-        remedy = "name an empty folder with --audit; keep this one as it is"
-        if reading.problem is not None or reading.header is None:
-            raise SettingsError(f"the audit in {folder} does not hold: {reading.problem}", remedy)
-        if reading.sealed:
-            raise SettingsError(f"the audit in {folder} is sealed", remedy)
-        if reading.header.get("grant_digest") != header["grant_digest"]:
-            raise SettingsError(f"the audit in {folder} belongs to another grant", remedy)
-        return reading
 
     def _continue(self, reading: AuditReading) -> None:
         self.calls = len(reading.calls)
         self.chars = sum(int(line.get("chars", 0)) for line in reading.calls)
         last = reading.calls[-1] if reading.calls else reading.header
         self._hash = str((last or {})["hash"])
+
+
+def _earlier(lines: bytes, folder: Path, header: Mapping[str, Any]) -> AuditReading | None:
+    """The audit that an earlier server of the same grant left, or None if the file is new."""
+    if not lines:
+        return None
+    reading = read_audit(lines.decode("utf-8", "replace").splitlines())
+    remedy = "name an empty folder with --audit; keep this one as it is"
+    if reading.problem is not None or reading.header is None:
+        raise SettingsError(f"the audit in {folder} does not hold: {reading.problem}", remedy)
+    if reading.sealed:
+        raise SettingsError(f"the audit in {folder} is sealed", remedy, code="sealed")
+    if reading.header.get("grant_digest") != header["grant_digest"]:
+        raise SettingsError(f"the audit in {folder} belongs to another grant", remedy)
+    return reading
 
 
 def _set_earlier_report_aside(folder: Path) -> None:
@@ -167,53 +177,3 @@ def _set_earlier_report_aside(folder: Path) -> None:
 
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
-
-
-def _open_locked(path: Path) -> int:
-    flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-    remedy = "name a folder that this user may write with --audit"
-    try:
-        fd = os.open(path, flags, 0o644)
-    except OSError as error:
-        raise SettingsError(f"the audit {path} cannot be written: {error.strerror}", remedy) from error
-    if not stat.S_ISREG(os.fstat(fd).st_mode):
-        os.close(fd)
-        raise SettingsError(f"the audit {path} cannot be written: not a regular file", remedy)
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        os.close(fd)
-        raise SettingsError(
-            f"another live server writes {path}", "give each server its own --audit"
-        ) from error
-    return fd
-
-
-def _write_line(fd: int, text: str) -> None:
-    data = memoryview(text.encode() + b"\n")
-    size = os.fstat(fd).st_size
-    try:
-        while data:
-            data = data[os.write(fd, data) :]
-        os.fsync(fd)
-    except OSError as error:
-        with contextlib.suppress(OSError):
-            os.ftruncate(fd, size)
-        raise ToolError(
-            "the call cannot be audited, so it is not answered",
-            "tell the operator that the audit cannot be written; nothing else helps",
-            code="audit_unavailable",
-        ) from error
-
-
-def _read_all(fd: int | None) -> bytes:
-    if fd is None:
-        return b""
-    chunks: Iterable[bytes] = iter(lambda: os.read(fd, 1 << 20), b"")
-    return b"".join(chunks)
-
-
-def _split_torn(data: bytes) -> tuple[bytes, bytes]:
-    """The whole lines, and the rest that a killed server left behind the last of them."""
-    end = data.rfind(b"\n") + 1
-    return data[:end], data[end:]

@@ -100,6 +100,11 @@ class Session:
             self.usage.unlogged += flooded
             return flooded
 
+    def problem(self) -> str | None:
+        """Why this session could answer no call now, or None."""
+        with self._lock:
+            return self.audit.problem()
+
     def seal(self) -> dict[str, Any]:
         """Close the session and its audit."""
         with self._lock:

@@ -1,0 +1,125 @@
+"""The file of an audit: locked, appended to and synced line by line, and given up once it is not what was written.
+
+A line is whole on disk before `append` returns. What a killed server leaves is a whole number of lines and at
+most the beginning of one more, which the next server sets aside.
+"""
+
+import contextlib
+import errno
+import fcntl
+import hashlib
+import os
+import stat
+from pathlib import Path
+
+from mcp_mimic.errors import SettingsError, ToolError
+
+_ANOTHER_FOLDER = "name a folder that this user may write with --audit"
+_TELL_OPERATOR = "tell the operator that the audit cannot be written; nothing else helps"
+
+
+class AuditFile:
+    """One audit on disk, held under an exclusive lock for as long as it is open.
+
+    SettingsError if it cannot be opened, is no regular file, or belongs to another live server. Not for two
+    threads at once: the session's lock is around it.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._fd = _open_locked(path)
+        self._size = 0
+        self._torn = False
+
+    def take_over(self) -> bytes:
+        """The whole lines that are there; the torn end of a killed server's last line moves to a file beside them."""
+        data = _read_all(self._fd)
+        whole = data[: data.rfind(b"\n") + 1]
+        torn = data[len(whole) :]
+        self._size = len(whole)
+        if torn:
+            aside = self._path.with_name(f"audit.torn.{hashlib.sha256(torn).hexdigest()[:12]}")
+            try:
+                aside.write_bytes(torn)
+                os.ftruncate(self._fd, self._size)
+            except OSError as error:
+                raise SettingsError(
+                    f"the torn end of {self._path} cannot be set aside: {error.strerror}", _ANOTHER_FOLDER
+                ) from error
+        return whole
+
+    def append(self, text: str) -> None:
+        """Write one line and sync it; ToolError `audit_unavailable`, saying why, if it does not get there whole."""
+        data = text.encode() + b"\n"
+        try:
+            self._require_own()
+            self._torn = True
+            _write_all(self._fd, data)
+            os.fsync(self._fd)
+        except OSError as error:
+            self._cut()
+            raise ToolError(
+                f"the call cannot be audited ({error.strerror}), so it is not answered",
+                _TELL_OPERATOR,
+                code="audit_unavailable",
+            ) from error
+        self._torn = False
+        self._size += len(data)
+
+    def check(self) -> None:
+        """OSError if the file is not in its place, or not as this server left it."""
+        self._require_own()
+
+    def close(self) -> None:
+        """Let the file and its lock go."""
+        os.close(self._fd)
+
+    def _require_own(self) -> None:
+        self._cut()
+        own = os.fstat(self._fd)
+        try:
+            there = self._path.stat(follow_symlinks=False)
+        except FileNotFoundError as error:
+            raise OSError(errno.ENOENT, "the audit file was removed") from error
+        if (there.st_dev, there.st_ino) != (own.st_dev, own.st_ino):
+            raise OSError(errno.ESTALE, "another file is in the audit's place")
+        if own.st_size != self._size:
+            raise OSError(errno.ESTALE, "the audit file was changed by somebody else")
+
+    def _cut(self) -> None:
+        """Take back the part of a line that could not be finished, now or when that is possible again."""
+        if self._torn:
+            with contextlib.suppress(OSError):
+                os.ftruncate(self._fd, self._size)
+                self._torn = False
+
+
+def _open_locked(path: Path) -> int:
+    flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+    try:
+        fd = os.open(path, flags, 0o644)
+    except OSError as error:
+        raise SettingsError(
+            f"the audit {path} cannot be written: {error.strerror}", _ANOTHER_FOLDER
+        ) from error
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        raise SettingsError(f"the audit {path} cannot be written: not a regular file", _ANOTHER_FOLDER)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        os.close(fd)
+        raise SettingsError(
+            f"another live server writes {path}", "give each server its own --audit"
+        ) from error
+    return fd
+
+
+def _write_all(fd: int, data: bytes) -> None:
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(fd, rest) :]
+
+
+def _read_all(fd: int) -> bytes:
+    return b"".join(iter(lambda: os.read(fd, 1 << 20), b""))

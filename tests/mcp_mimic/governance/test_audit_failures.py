@@ -1,0 +1,230 @@
+"""Audits that cannot be written, and servers that are killed: nothing is answered unaudited, and every chain holds."""
+
+import asyncio
+import json
+import os
+import resource
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from mcp_mimic.cli import run as mcp_mimic
+from mcp_mimic.contract import read_audit
+from mcp_mimic.errors import SettingsError, ToolError
+from mcp_mimic.governance.audit import AuditLog
+from mcp_mimic.governance.verification import verify
+from tests.mcp_mimic.charts import session
+from tests.mcp_mimic.governance import kill_points
+from tests.mcp_mimic.governance.kill_points import GRANT, one_call
+
+
+@contextmanager
+def files_of_at_most(size: int) -> Iterator[None]:
+    """What a full disk does: a write gets as far as it can, and then an error."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def removed(file: Path) -> None:
+    file.unlink()
+
+
+def replaced_by_a_link(file: Path) -> None:
+    file.rename(file.with_name("moved"))
+    file.symlink_to("moved")
+
+
+def replaced_by_a_copy(file: Path) -> None:
+    lines = file.read_bytes()
+    file.unlink()
+    file.write_bytes(lines)
+
+
+def appended_to(file: Path) -> None:
+    with file.open("a") as other:
+        other.write("{}\n")
+
+
+def emptied(file: Path) -> None:
+    file.write_bytes(b"")
+
+
+MISDEEDS = {
+    removed: "was removed",
+    replaced_by_a_link: "another file",
+    replaced_by_a_copy: "another file",
+    appended_to: "changed by somebody else",
+    emptied: "changed by somebody else",
+}
+
+
+@pytest.mark.parametrize(
+    ("misdeed", "why"), MISDEEDS.items(), ids=lambda value: getattr(value, "__name__", "")
+)
+def test_a_call_is_refused_and_told_why_once_the_audit_is_not_what_was_written(
+    tmp_path: Path, misdeed: object, why: str
+) -> None:
+    async def run() -> None:
+        async with session(tmp_path) as chart:
+            assert not (await chart.call("get_labs")).is_error
+            assert chart.server.session.problem() is None
+            misdeed(tmp_path / "audit.jsonl")  # type: ignore[operator]
+            for tool in ("get_labs", "forget_everything", "get_labs"):
+                told = await chart.call(tool)
+                assert told.is_error
+                assert told.data["error"]["code"] == "audit_unavailable"
+                assert why in told.data["error"]["message"]
+                assert "rows" not in told.data
+            assert why in (chart.server.session.problem() or "")
+
+    asyncio.run(run())
+
+
+def test_on_a_full_disk_calls_are_refused_and_go_on_once_there_is_room(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with session(tmp_path) as chart:
+            await chart.call("get_labs")
+            whole = (tmp_path / "audit.jsonl").read_bytes()
+            with files_of_at_most(len(whole) + 30):
+                told = await chart.call("get_labs")
+                assert told.data["error"]["code"] == "audit_unavailable"
+                assert "File too large" in told.data["error"]["message"]
+            assert (tmp_path / "audit.jsonl").read_bytes() == whole
+            assert (await chart.call("get_labs")).data["call"] == "search:2"
+            assert chart.audit().problem is None
+
+    asyncio.run(run())
+
+
+def test_an_audit_that_cannot_be_begun_stops_the_server(tmp_path: Path) -> None:
+    with files_of_at_most(10), pytest.raises(SettingsError, match="cannot be begun"):
+        AuditLog(tmp_path, GRANT, "test 0")
+    AuditLog(tmp_path, GRANT, "test 0").close()
+    assert verify(tmp_path).holds
+
+
+def test_a_seal_that_does_not_fit_is_an_error_and_can_be_asked_for_again(tmp_path: Path) -> None:
+    log = AuditLog(tmp_path, GRANT, "test 0")
+    with files_of_at_most(10), pytest.raises(ToolError, match="File too large"):
+        log.seal()
+    assert not verify(tmp_path).sealed
+    log.seal()
+    assert verify(tmp_path).sealed
+
+
+def _check_lives(root: Path, step: int, offset: int) -> int:
+    """Kill in steps; every chain holds up to its last whole line, lost no answered call, and goes on."""
+    done = subprocess.run(
+        [sys.executable, kill_points.__file__, str(root), str(step), str(offset)],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    lives = [json.loads(line) for line in done.stdout.splitlines()]
+    for life in lives:
+        folder = root / str(life["limit"])
+        file = folder / "audit.jsonl"
+        data = file.read_bytes() if file.exists() else b""
+        reading = read_audit(data[: data.rfind(b"\n") + 1].decode().splitlines())
+        assert reading.problem in (None, "no header"), life
+        assert len(reading.calls) >= len(life["answered"]), life
+        if reading.sealed:
+            continue
+        log = AuditLog(folder, GRANT, "test 0")
+        assert one_call(log) == len(reading.calls) + 1
+        log.close()
+        assert verify(folder).holds, life
+    assert not lives[-1]["killed"]
+    assert lives[-1]["answered"] == [1, 2, 3]
+    return len(lives)
+
+
+def test_a_server_killed_at_many_points_leaves_a_chain_that_holds_and_goes_on(tmp_path: Path) -> None:
+    assert _check_lives(tmp_path, step=19, offset=7) > 50
+
+
+@pytest.mark.slow
+def test_a_server_killed_before_any_instruction_leaves_a_chain_that_holds_and_goes_on(tmp_path: Path) -> None:
+    assert _check_lives(tmp_path, step=1, offset=1) > 1000
+
+
+def test_a_line_cut_anywhere_is_set_aside_and_the_chain_goes_on(tmp_path: Path) -> None:
+    log = AuditLog(tmp_path, GRANT, "test 0")
+    one_call(log)
+    log.close()
+    data = (tmp_path / "audit.jsonl").read_bytes()
+    for size in range(0, len(data), 11):
+        folder = tmp_path / str(size)
+        folder.mkdir()
+        (folder / "audit.jsonl").write_bytes(data[:size])
+        assert verify(folder).torn == size - (data[:size].rfind(b"\n") + 1)
+        log = AuditLog(folder, GRANT, "test 0")
+        one_call(log)
+        log.close()
+        assert verify(folder).holds
+
+
+def _audit(folder: Path, *, seal: bool = True) -> Path:
+    log = AuditLog(folder, GRANT, "test 0")
+    one_call(log)
+    one_call(log)
+    if seal:
+        log.seal()
+    log.close()
+    return folder / "audit.jsonl"
+
+
+def test_verify_says_what_holds_and_ends_with_0(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = _audit(tmp_path)
+    for named in (file, tmp_path):
+        assert mcp_mimic(["audit", "verify", str(named)]) == 0
+        told = capsys.readouterr().out
+        assert "4 lines hold: 2 calls (ok 2), sealed" in told
+    assert mcp_mimic(["audit", "verify", str(file), "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert (said["holds"], said["calls"], said["sealed"], said["lines"]) == (True, 2, True, 4)
+
+
+def test_verify_tells_an_unsealed_audit_apart_and_can_insist_on_the_seal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = _audit(tmp_path, seal=False)
+    assert mcp_mimic(["audit", "verify", str(file)]) == 0
+    assert "not sealed" in capsys.readouterr().out
+    assert mcp_mimic(["audit", "verify", str(file), "--sealed"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda text: text.replace('"lab:1"', '"lab:7"', 1), "line 2 breaks the hash chain"),
+        (lambda text: text[:-20], "bytes of a torn line"),
+        (lambda text: text + "{}\n", "line 5 follows the seal"),
+        (lambda text: "", "no header"),
+    ],
+)
+def test_verify_says_where_an_audit_breaks_and_ends_with_1(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], change: object, said: str
+) -> None:
+    file = _audit(tmp_path)
+    file.write_text(change(file.read_text()))  # type: ignore[operator]
+    assert mcp_mimic(["audit", "verify", str(file)]) == 1
+    assert said in capsys.readouterr().out
+
+
+def test_verify_follows_no_link_and_names_what_is_missing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "link").symlink_to(_audit(tmp_path))
+    for name in ("link", "none"):
+        assert mcp_mimic(["audit", "verify", str(tmp_path / name)]) == 2
+        assert "cannot be read" in capsys.readouterr().err
