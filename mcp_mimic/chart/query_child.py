@@ -6,8 +6,10 @@ locks the database, runs the SELECT and answers. One line each way: request, tab
 """
 
 import json
+import os
 import resource
 import sys
+import threading
 from collections.abc import Iterator
 from datetime import date, datetime, time
 from decimal import Decimal
@@ -102,8 +104,15 @@ def _answer(request: Request, lines: TextIO, out: TextIO) -> dict[str, Any]:
     load(connection, {table: columns[table] for table in statement.tables}, iter(lines.readline, "\n"))
     schemas = sorted({table.partition(".")[0] for table in statement.tables})
     connection.execute(f"set search_path = '{','.join(schemas) or 'main'}'")
+    threading.Thread(target=_end_with_server, args=(lines,), daemon=True).start()
     lock_down(connection, memory_limit=f"{request['memory_mb'] // _ENGINE_SHARE}MB", threads=1)
     return run(connection, statement, rows=request["rows"], chars=request["chars"])
+
+
+def _end_with_server(lines: TextIO) -> None:
+    """The server keeps this process's input open; its end is the server's, killed or not."""
+    lines.read()
+    os._exit(1)
 
 
 def _say(message: dict[str, Any], out: TextIO) -> None:

@@ -117,7 +117,7 @@ def guarded_grant(store: Store, **changes: Any) -> Grant:
     """Ada's grant: every tool but one, query_chart too."""
     values: dict[str, Any] = {
         "subject_id": ADA, "as_of": AS_OF, "tools": GRANTED, "documents": (DOCUMENT,),
-        "limits": Limits(calls=100_000, total_chars=1_000_000_000, seconds=5), "store": store.manifest.fingerprint,
+        "limits": Limits(calls=100_000, total_chars=1_000_000_000, seconds=15), "store": store.manifest.fingerprint,
     }  # fmt: skip
     return Grant(grant="guarded", task="t", **(values | changes))
 
