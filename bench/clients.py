@@ -36,16 +36,16 @@ def call_request(tool: Tool) -> bytes:
     return http_request("tools/call", {"name": tool[0], "arguments": dict(tool[1])})
 
 
-class BadAnswer(Exception):
+class BadAnswerError(Exception):
     """The server did not answer as it should have: a measurement of that would be worth nothing."""
 
 
 def checked(status: bytes, body: bytes) -> dict[str, Any]:
-    """The result of a whole answer; BadAnswer if it is none, or an error."""
+    """The result of a whole answer; BadAnswerError if it is none, or an error."""
     answer = json.loads(body) if b" 200 " in status else {}
     result = answer.get("result")
     if not isinstance(result, dict) or result.get("isError"):
-        raise BadAnswer(f"{status!r}: {body[:400]!r}")
+        raise BadAnswerError(f"{status!r}: {body[:400]!r}")
     return result
 
 
@@ -79,10 +79,11 @@ class Connection:
             status, body = self.send(data)
             taken.append(time.perf_counter() - started)
             if b" 200 " not in status or b'"isError":true' in body:
-                raise BadAnswer(f"{status!r}: {body[:400]!r}")
+                raise BadAnswerError(f"{status!r}: {body[:400]!r}")
         return taken
 
     def close(self) -> None:
+        """Let the connection go."""
         self._stream.close()
         self._socket.close()
 
@@ -93,16 +94,18 @@ class Connection:
         self.close()
 
 
-def first_answer(port: int, data: bytes, process: subprocess.Popen[bytes], patience: float = 120) -> dict[str, Any]:
+def first_answer(
+    port: int, data: bytes, process: subprocess.Popen[bytes], patience: float = 120
+) -> dict[str, Any]:
     """The first answer of a server that is starting; asked again every two milliseconds until it listens."""
     deadline = time.perf_counter() + patience
     while time.perf_counter() < deadline:
         if process.poll() is not None:
-            raise BadAnswer(f"the server ended with {process.returncode} before it answered")
+            raise BadAnswerError(f"the server ended with {process.returncode} before it answered")
         with contextlib.suppress(ConnectionError), Connection(port) as connection:
             return connection.ask(data)
         time.sleep(0.002)
-    raise BadAnswer(f"no answer within {patience} s")
+    raise BadAnswerError(f"no answer within {patience} s")
 
 
 class Stdio:
@@ -124,9 +127,9 @@ class Stdio:
             answer = json.loads(line)
             if answer.get("id") == self._next:
                 if "result" not in answer or answer["result"].get("isError"):
-                    raise BadAnswer(str(answer)[:400])
+                    raise BadAnswerError(str(answer)[:400])
                 return dict(answer["result"])
-        raise BadAnswer(f"the server left with {self._process.poll()}")
+        raise BadAnswerError(f"the server left with {self._process.poll()}")
 
     def timed(self, tool: Tool, times: int) -> list[float]:
         """Seconds of each of so many calls."""

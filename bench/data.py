@@ -20,7 +20,7 @@ from pathlib import Path
 
 import duckdb
 
-from bench.machine import Shortage, require_disk
+from bench.machine import ShortageError, require_disk
 from bench.shape import COUNTS, Population, rows_at
 from bench.tables import DICTIONARIES, GENERATED, PATIENTS, rows_sql
 from mcp_mimic.store.classification import SYNTHETIC_SEAL_FILE, seal_synthetic
@@ -46,10 +46,12 @@ class Person:
 
     @property
     def subject_id(self) -> int:
+        """Numbers that look like the official ones."""
         return 10_000_000 + 37 * self.i
 
     @property
     def born(self) -> datetime:
+        """Midnight of the day of birth."""
         return datetime(2100, 1, 1) + timedelta(days=self.i * 7919 % 18000)
 
     @property
@@ -73,6 +75,7 @@ class Facts:
 
     @classmethod
     def read(cls, folder: Path) -> "Facts":
+        """The facts of the files in `folder`."""
         return cls(**json.loads((folder / FACTS_FILE).read_text()))
 
 
@@ -150,7 +153,9 @@ def _prepare(connection: duckdb.DuckDBPyConnection, folder: Path, persons: dict[
         table = csv.writer(file)
         table.writerow(("i", "subject_id", "born", *GENERATED))
         for person in persons.values():
-            table.writerow((person.i, person.subject_id, person.born, *(person.rows.get(n, 0) for n in GENERATED)))
+            table.writerow(
+                (person.i, person.subject_id, person.born, *(person.rows.get(n, 0) for n in GENERATED))
+            )
     connection.execute(f"create table person as from read_csv('{folder}/person.csv')").fetchall()
     syllables = "['an', 'cor', 'di', 'em', 'fer', 'gas', 'hy', 'is', 'lo', 'men', 'ne', 'os', 'per', 're', 'sta', 'tum']"
     connection.execute(
@@ -197,7 +202,7 @@ def main(arguments: Sequence[str]) -> int:
     asked = parser.parse_args(arguments)
     try:
         facts = make(asked.folder, asked.scale)
-    except (Shortage, ValueError) as error:
+    except (ShortageError, ValueError) as error:
         _say(f"error: {error}")
         return 1
     print(

@@ -14,18 +14,20 @@ from pathlib import Path
 from typing import Any
 
 
-class Shortage(Exception):
+class ShortageError(Exception):
     """Not enough of something, said before the work begins."""
 
 
 def require_disk(folder: Path, needed: int) -> None:
-    """Shortage unless the disk of `folder` has `needed` bytes free."""
+    """ShortageError unless the disk of `folder` has `needed` bytes free."""
     there = folder
     while not there.exists():
         there = there.parent
     free = shutil.disk_usage(there).free
     if free < needed:
-        raise Shortage(f"{folder}: {needed / 1e9:.1f} GB of disk are needed and {free / 1e9:.1f} GB are free")
+        raise ShortageError(
+            f"{folder}: {needed / 1e9:.1f} GB of disk are needed and {free / 1e9:.1f} GB are free"
+        )
 
 
 def described() -> dict[str, Any]:

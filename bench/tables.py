@@ -88,7 +88,9 @@ def _per_admission(table: str) -> dict[str, str]:
 
 def text(paragraphs: int) -> str:
     """A note of so many of the paragraphs of the table `paragraph`, drawn by the row's hash."""
-    drawn = ", ".join(f"(select list(text order by n) from paragraph)[(h >> {5 + n}) % 2000 + 1]" for n in range(paragraphs))
+    drawn = ", ".join(
+        f"(select list(text order by n) from paragraph)[(h >> {5 + n}) % 2000 + 1]" for n in range(paragraphs)
+    )
     return f"array_to_string([{drawn}], chr(10) || chr(10))"
 
 
@@ -180,7 +182,7 @@ ROWS: dict[str, dict[str, str]] = {
     "icu.procedureevents": _ICU | _RUN | {"itemid": "327000 + " + _spread(5, 120), "value": "60 + h % 900", "valueuom": "'min'", "orderid": "o + k + 1", "linkorderid": "o + k + 1", "ordercategoryname": "'Procedures'", "ordercategorydescription": "'Task'", "patientweight": "80", "isopenbag": "0", "continueinnextdept": "0", "statusdescription": "'FinishedRunning'", "originalamount": "60", "originalrate": "1"},
     "note.discharge": _NOTE | {"note_id": "p.subject_id || '-DS-' || (k + 1)", "note_type": "'DS'", "text": text(24)},
     "note.radiology": _NOTE | {"note_id": "p.subject_id || '-RR-' || (k + 1)", "note_type": "'RR'", "text": text(3)},
-    "ed.edstays": {"hadm_id": f"20000000 + p.i * 128 + k", "stay_id": _ED_STAY.format("k"), "intime": _ED_TIME.format("k"), "outtime": f"{_ED_TIME.format('k')} + interval 5 hour", "gender": "'F'", "race": "'OTHER'", "arrival_transport": "'WALK IN'", "disposition": "'ADMITTED'"},
+    "ed.edstays": {"hadm_id": "20000000 + p.i * 128 + k", "stay_id": _ED_STAY.format("k"), "intime": _ED_TIME.format("k"), "outtime": f"{_ED_TIME.format('k')} + interval 5 hour", "gender": "'F'", "race": "'OTHER'", "arrival_transport": "'WALK IN'", "disposition": "'ADMITTED'"},
     "ed.triage": {"stay_id": _ED_STAY.format("k"), "acuity": "1 + h % 5", "chiefcomplaint": "'Complaint ' || h % 300"} | _VITALS,
     "ed.vitalsign": _per_admission("ed.vitalsign") | _VITALS,
     "ed.pyxis": _per_admission("ed.pyxis") | {"med_rn": "1 + k", "name": _DRUGS, "gsn_rn": "1", "gsn": "'0' || h % 99999"},

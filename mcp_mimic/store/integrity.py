@@ -3,15 +3,17 @@
 import csv
 import hashlib
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import duckdb
 
 from mcp_mimic.errors import StoreError
+from mcp_mimic.store.layout import column_name
 from mcp_mimic.store.sources import SourceFile
 from mcp_mimic.store.sql import quote_text
+from mcp_mimic.store.tables import OPTIONAL_SCHEMAS, Table
 
 _CHUNK = 1 << 20
 _MAX_HEADER = 1 << 16
@@ -51,6 +53,11 @@ def verify(source: SourceFile, on_bytes: Callable[[int], None] | None = None) ->
             f"{source.path}: changed while it was read", "wait until it is written and import again"
         )
     return Verified(stat.st_size, stat.st_mtime_ns, sha256, columns)
+
+
+def unread(table: Table, columns: Sequence[str]) -> list[str]:
+    """Those of a file's columns that the official layout does not have."""
+    return [name for name in columns if name not in table.column_names]
 
 
 def _read(source: SourceFile, on_bytes: Callable[[int], None]) -> tuple[str, bytes, bytes]:
@@ -111,7 +118,7 @@ def _csv_columns(source: SourceFile, start: bytes, end: bytes) -> tuple[str, ...
         header = start.splitlines()[0].decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise StoreError(f"{source.path}: the first line is not UTF-8", _AGAIN) from error
-    return tuple(name.strip().lower() for name in next(csv.reader([header])))
+    return tuple(column_name(name) for name in next(csv.reader([header])))
 
 
 def _parquet_columns(source: SourceFile) -> tuple[str, ...]:
@@ -124,18 +131,19 @@ def _parquet_columns(source: SourceFile) -> tuple[str, ...]:
             raise StoreError(
                 f"{source.path}: not a whole parquet file", _AGAIN, code="broken_file"
             ) from error
-    return tuple(str(row[0]).lower() for row in described)
+    return tuple(column_name(str(row[0])) for row in described)
 
 
 def _check_columns(source: SourceFile, columns: tuple[str, ...]) -> None:
     official = source.table.column_names
-    missing = [name for name in official if name not in columns]
-    unknown = [name for name in columns if name not in official]
+    missing = [c.name for c in source.table.columns if c.name not in columns and not c.sometimes]
+    # A later release of a module may add a column: it is left unread, since nothing says when it is known.
+    unknown = [] if source.table.schema in OPTIONAL_SCHEMAS else unread(source.table, columns)
     twice = sorted({name for name in columns if columns.count(name) > 1})
     for what, names in (("lacks", missing), ("has the unknown", unknown), ("repeats", twice)):
         if names:
             raise StoreError(
                 f"{source.path}: {what} column{'s' if len(names) > 1 else ''} {', '.join(names)}",
-                f"{source.table.qualified} of MIMIC-IV 2.2 and 3.1 has the columns {', '.join(official)}",
+                f"{source.table.qualified} has the columns {', '.join(official)}",
                 code="columns",
             )

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 import duckdb
 
 from mcp_mimic.errors import StoreError
+from mcp_mimic.store.layout import column_name
 from mcp_mimic.store.sources import SourceFile
 from mcp_mimic.store.sql import one_row, quote_name, quote_text
 from mcp_mimic.store.store import first_line
@@ -21,14 +22,14 @@ _LONG_LINE = 16_000_000
 def typed_rows(connection: duckdb.DuckDBPyConnection, source: SourceFile, columns: tuple[str, ...]) -> str:
     """A SELECT of the official columns, typed, over the file; `columns` are the file's, in its order."""
     if source.suffix == ".parquet":
-        return typed_select(source.table, _parquet_text(connection, source))
+        return typed_select(source.table, _parquet_text(connection, source), columns)
     declared = ", ".join(f"{quote_text(name)}: 'VARCHAR'" for name in columns)
     relation = (
         f"read_csv({quote_text(str(source.path))}, auto_detect = false, header = true, delim = ',', "
         f"quote = '\"', escape = '\"', nullstr = '', strict_mode = true, max_line_size = {_LONG_LINE}, "
         f"columns = {{{declared}}})"
     )
-    return typed_select(source.table, relation)
+    return typed_select(source.table, relation, columns)
 
 
 SHORTAGES = (
@@ -73,9 +74,13 @@ def _parquet_text(connection: duckdb.DuckDBPyConnection, source: SourceFile) -> 
         }
     official = {column.name: column.type for column in source.table.columns}
     for name, type_ in types.items():
-        if official[name.lower()] == "VARCHAR" and type_ != "VARCHAR":
+        if official.get(column_name(name)) == "VARCHAR" and type_ != "VARCHAR":
             _require_empty(connection, source, file, name, type_)
-    columns = ", ".join(f"{quote_name(name)}::VARCHAR AS {quote_name(name.lower())}" for name in types)
+    columns = ", ".join(
+        f"{quote_name(name)}::VARCHAR AS {quote_name(column_name(name))}"
+        for name in types
+        if column_name(name) in official
+    )
     return f"(SELECT {columns} FROM {file})"
 
 
@@ -87,7 +92,7 @@ def _require_empty(
         (values,) = one_row(connection, f"SELECT count({quote_name(name)}) FROM {file}")
     if values:
         raise StoreError(
-            f"{source.path}: column {name.lower()} is stored as {type_}, it must be text",
+            f"{source.path}: column {column_name(name)} is stored as {type_}, it must be text",
             "write the parquet file with that column as text: numbers have lost their leading zeros",
             code="bad_value",
         )
@@ -105,7 +110,7 @@ def _line_of(source: SourceFile, found: Misfit) -> int | None:
     unpack = gzip.open if source.suffix == ".csv.gz" else open
     with unpack(source.path, "rt", encoding="utf-8-sig", errors="replace", newline="") as text:
         rows = csv.reader(text)
-        header = [name.strip().lower() for name in next(rows)]
+        header = [column_name(name) for name in next(rows)]
         for values in rows:
             row = dict(zip(header, values, strict=False))
             own = found.meaning == OWN_KEY and row[found.column].startswith(f"{row['subject_id']}-")

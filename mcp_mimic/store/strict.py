@@ -5,10 +5,11 @@ zone of a time, and take 0x1F for a number.
 """
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 
+from mcp_mimic.store.layout import Column, Table, Written
 from mcp_mimic.store.sql import quote_name
-from mcp_mimic.store.tables import Column, Table
 
 _PATTERNS = {
     "BIGINT": r"[+-]?\d+(\.0*)?",
@@ -16,6 +17,7 @@ _PATTERNS = {
     "DOUBLE": r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?",
     "TIMESTAMP": r"\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?)?",
     "DATE": r"\d{4}-\d{2}-\d{2}([ T]00:00(:00(\.0+)?)?)?",
+    "TIME": r"\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?",
 }
 _MEANING = {
     "BIGINT": "a whole number",
@@ -23,7 +25,17 @@ _MEANING = {
     "DOUBLE": "a number",
     "TIMESTAMP": "a time without zone (YYYY-MM-DD HH:MM:SS)",
     "DATE": "a date (YYYY-MM-DD)",
+    "TIME": "a time of day",
 }
+_DICOM_FORMS = {
+    Written.DICOM_DATE: r"regexp_replace({text}, '^(\d{{4}})(\d{{2}})(\d{{2}})(\.0*)?$', '\1-\2-\3')",
+    # 80556.875 is 08:05:56.875
+    Written.DICOM_TIME: r"CASE WHEN regexp_full_match({text}, '\d{{1,6}}(\.\d*)?') THEN regexp_replace("
+    r"lpad(split_part({text}, '.', 1), 6, '0') || '.' || left(split_part({text}, '.', 2) || '0', 6), "
+    r"'^(\d{{2}})(\d{{2}})(\d{{2}})', '\1:\2:\3') ELSE {text} END",
+}
+"""SQL over the text of a column for its usual form; what is not in DICOM's form stays as it is."""
+
 OWN_KEY = "an id that begins with the row's subject_id"
 _MARK = "does not fit"
 LONGEST_VALUE = 60
@@ -32,13 +44,15 @@ LONGEST_VALUE = 60
 _RAISED = re.compile(rf"{_MARK}\x1f(?P<column>[^\x1f]*)\x1f(?P<value>[^\x1f]*)\x1f", re.DOTALL)
 
 
-def typed_select(table: Table, relation: str) -> str:
-    """A SELECT of the official columns of `table`, typed, over `relation`, whose columns are all text."""
+def typed_select(table: Table, relation: str, found: Collection[str]) -> str:
+    """A SELECT of the official columns of `table`, typed, over `relation`, whose columns `found` are all text."""
     columns = ", ".join(
         f"{_typed(column, is_required(table, column.name), is_own_key(table, column))} AS {quote_name(column.name)}"
+        if column.name in found
+        else f"NULL::{column.type} AS {quote_name(column.name)}"
         for column in table.columns
     )
-    return f"SELECT {columns} FROM {relation}"
+    return f"SELECT {columns} FROM {_without_dicom_forms(table, relation)}"
 
 
 def is_required(table: Table, column: str) -> bool:
@@ -70,6 +84,16 @@ def misfit(table: Table, message: str) -> Misfit | None:
     return Misfit(found["column"], value, _MEANING.get(types[found["column"]], OWN_KEY))
 
 
+def _without_dicom_forms(table: Table, relation: str) -> str:
+    """`relation` with dates and times that DICOM's way of writing gives as numbers in the usual form."""
+    forms = [
+        f"{_DICOM_FORMS[column.written].format(text=quote_name(column.name))} AS {quote_name(column.name)}"
+        for column in table.columns
+        if column.written in _DICOM_FORMS
+    ]
+    return f"(SELECT * REPLACE ({', '.join(forms)}) FROM {relation})" if forms else relation
+
+
 def _typed(column: Column, required: bool, own_key: bool) -> str:
     name = quote_name(column.name)
     null = _raise(column.name, "''") if required else "NULL"
@@ -90,7 +114,7 @@ def _typed(column: Column, required: bool, own_key: bool) -> str:
 
 
 def _finite(column: Column, cast: str) -> str:
-    return "true" if column.type in ("BIGINT", "INTEGER") else f"isfinite({cast})"
+    return f"isfinite({cast})" if column.type in ("DOUBLE", "DATE", "TIMESTAMP") else "true"
 
 
 def _raise(column: str, value: str) -> str:

@@ -1,82 +1,24 @@
-"""The official tables of MIMIC-IV: columns with their types, keys, event times.
+"""The official tables of MIMIC-IV that a store knows.
 
 Sources: the MIMIC-IV 2.2 and 3.1 documentation and PostgreSQL schemas (hosp, icu; the two releases have
-the same layout), MIMIC-IV-Note 2.2 and MIMIC-IV-ED 2.2. Column names are in lower case, whatever the
-case in the files (icu.procedureevents of 2.2 writes ORIGINALAMOUNT). Times are the shifted local times
-of the database, without a time zone.
+the same layout); for the optional modules see `modules`.
 """
 
-from dataclasses import dataclass
+from mcp_mimic.store.layout import Column, Table, column_name, official
+from mcp_mimic.store.modules import MODULE_TABLES
+
+__all__ = ["KINDS", "OPTIONAL_SCHEMAS", "REQUIRED_SCHEMAS", "TABLES", "Column", "Table", "column_name"]
 
 REQUIRED_SCHEMAS = ("hosp", "icu")
 OPTIONAL_SCHEMAS = ("note", "ed", "ecg", "cxr", "echo")
 
-_TYPES = {"i": "INTEGER", "I": "BIGINT", "s": "VARCHAR", "t": "TIMESTAMP", "d": "DATE", "f": "DOUBLE"}
-
-
-@dataclass(frozen=True)
-class Column:
-    """One official column and the DuckDB type it is stored as."""
-
-    name: str
-    type: str
-
-
-@dataclass(frozen=True)
-class Table:
-    """One official table.
-
-    `kind` is the prefix of its evidence ids, None where its rows are not citable by themselves.
-    `key` is the official column whose value (less the subject's number) makes the evidence id; None
-    means that rows are numbered per subject by content order. `time` is the event-time column, None
-    where the table has none. `shares` names the table whose evidence id a detail table carries.
-    """
-
-    schema: str
-    name: str
-    columns: tuple[Column, ...]
-    kind: str | None = None
-    key: str | None = None
-    time: str | None = None
-    shares: str | None = None
-
-    @property
-    def qualified(self) -> str:
-        """`schema.table`, as it is written everywhere."""
-        return f"{self.schema}.{self.name}"
-
-    @property
-    def column_names(self) -> tuple[str, ...]:
-        """Official column names in official order."""
-        return tuple(column.name for column in self.columns)
-
-    @property
-    def has_subject(self) -> bool:
-        """Whether the table's rows belong to subjects (dictionaries' do not)."""
-        return "subject_id" in self.column_names
-
-
-def _table(
-    qualified: str,
-    columns: str,
-    *,
-    kind: str | None = None,
-    key: str | None = None,
-    time: str | None = None,
-    shares: str | None = None,
-) -> Table:
-    schema, name = qualified.split(".")
-    parsed = tuple(Column(c, _TYPES[t]) for c, t in (word.split(":") for word in columns.split()))
-    return Table(schema, name, parsed, kind, key, time, shares)
-
-
-_ALL = (
+_CORE = (
     # --- hosp ---
-    _table(
+    official(
         "hosp.patients",
         "subject_id:I gender:s anchor_age:i anchor_year:i anchor_year_group:s dod:d",
     ),
-    _table(
+    official(
         "hosp.admissions",
         "subject_id:I hadm_id:I admittime:t dischtime:t deathtime:t admission_type:s admit_provider_id:s "
         "admission_location:s discharge_location:s insurance:s language:s marital_status:s race:s "
@@ -85,20 +27,20 @@ _ALL = (
         key="hadm_id",
         time="admittime",
     ),
-    _table(
+    official(
         "hosp.transfers",
         "subject_id:I hadm_id:I transfer_id:I eventtype:s careunit:s intime:t outtime:t",
         kind="xfer",
         key="transfer_id",
         time="intime",
     ),
-    _table(
+    official(
         "hosp.services",
         "subject_id:I hadm_id:I transfertime:t prev_service:s curr_service:s",
         kind="svc",
         time="transfertime",
     ),
-    _table(
+    official(
         "hosp.labevents",
         "labevent_id:I subject_id:I hadm_id:I specimen_id:I itemid:i order_provider_id:s charttime:t "
         "storetime:t value:s valuenum:f valueuom:s ref_range_lower:f ref_range_upper:f flag:s priority:s "
@@ -107,7 +49,7 @@ _ALL = (
         key="labevent_id",
         time="charttime",
     ),
-    _table(
+    official(
         "hosp.microbiologyevents",
         "microevent_id:I subject_id:I hadm_id:I micro_specimen_id:I order_provider_id:s chartdate:t "
         "charttime:t spec_itemid:i spec_type_desc:s test_seq:i storedate:t storetime:t test_itemid:i "
@@ -117,7 +59,7 @@ _ALL = (
         key="microevent_id",
         time="charttime",
     ),
-    _table(
+    official(
         "hosp.emar",
         "subject_id:I hadm_id:I emar_id:s emar_seq:i poe_id:s pharmacy_id:I enter_provider_id:s charttime:t "
         "medication:s event_txt:s scheduletime:t storetime:t",
@@ -125,7 +67,7 @@ _ALL = (
         key="emar_id",
         time="charttime",
     ),
-    _table(
+    official(
         "hosp.emar_detail",
         "subject_id:I emar_id:s emar_seq:i parent_field_ordinal:s administration_type:s pharmacy_id:I "
         "barcode_type:s reason_for_no_barcode:s complete_dose_not_given:s dose_due:s dose_due_unit:s "
@@ -139,7 +81,7 @@ _ALL = (
         key="emar_id",
         shares="hosp.emar",
     ),
-    _table(
+    official(
         "hosp.prescriptions",
         "subject_id:I hadm_id:I pharmacy_id:I poe_id:s poe_seq:i order_provider_id:s starttime:t stoptime:t "
         "drug_type:s drug:s formulary_drug_cd:s gsn:s ndc:s prod_strength:s form_rx:s dose_val_rx:s "
@@ -147,7 +89,7 @@ _ALL = (
         kind="rx",
         time="starttime",
     ),
-    _table(
+    official(
         "hosp.pharmacy",
         "subject_id:I hadm_id:I pharmacy_id:I poe_id:s starttime:t stoptime:t medication:s proc_type:s "
         "status:s entertime:t verifiedtime:t route:s frequency:s disp_sched:s infusion_type:s "
@@ -158,7 +100,7 @@ _ALL = (
         key="pharmacy_id",
         time="starttime",
     ),
-    _table(
+    official(
         "hosp.poe",
         "poe_id:s poe_seq:i subject_id:I hadm_id:I ordertime:t order_type:s order_subtype:s "
         "transaction_type:s discontinue_of_poe_id:s discontinued_by_poe_id:s order_provider_id:s "
@@ -167,69 +109,69 @@ _ALL = (
         key="poe_id",
         time="ordertime",
     ),
-    _table(
+    official(
         "hosp.poe_detail",
         "poe_id:s poe_seq:i subject_id:I field_name:s field_value:s",
         kind="ord",
         key="poe_id",
         shares="hosp.poe",
     ),
-    _table(
+    official(
         "hosp.omr",
         "subject_id:I chartdate:d seq_num:i result_name:s result_value:s",
         kind="omr",
         time="chartdate",
     ),
-    _table(
+    official(
         "hosp.diagnoses_icd",
         "subject_id:I hadm_id:I seq_num:i icd_code:s icd_version:i",
         kind="dx",
     ),
-    _table(
+    official(
         "hosp.procedures_icd",
         "subject_id:I hadm_id:I seq_num:i chartdate:d icd_code:s icd_version:i",
         kind="px",
         time="chartdate",
     ),
-    _table(
+    official(
         "hosp.drgcodes",
         "subject_id:I hadm_id:I drg_type:s drg_code:s description:s drg_severity:i drg_mortality:i",
         kind="drg",
     ),
-    _table(
+    official(
         "hosp.hcpcsevents",
         "subject_id:I hadm_id:I chartdate:d hcpcs_cd:s seq_num:i short_description:s",
         kind="hcpcs",
         time="chartdate",
     ),
-    _table("hosp.d_labitems", "itemid:i label:s fluid:s category:s"),
-    _table("hosp.d_icd_diagnoses", "icd_code:s icd_version:i long_title:s"),
-    _table("hosp.d_icd_procedures", "icd_code:s icd_version:i long_title:s"),
-    _table("hosp.d_hcpcs", "code:s category:i long_description:s short_description:s"),
-    _table("hosp.provider", "provider_id:s"),
+    official("hosp.d_labitems", "itemid:i label:s fluid:s category:s"),
+    official("hosp.d_icd_diagnoses", "icd_code:s icd_version:i long_title:s"),
+    official("hosp.d_icd_procedures", "icd_code:s icd_version:i long_title:s"),
+    official("hosp.d_hcpcs", "code:s category:i long_description:s short_description:s"),
+    official("hosp.provider", "provider_id:s"),
     # --- icu ---
-    _table(
+    official(
         "icu.icustays",
         "subject_id:I hadm_id:I stay_id:I first_careunit:s last_careunit:s intime:t outtime:t los:f",
         kind="icu",
         key="stay_id",
         time="intime",
     ),
-    _table(
+    official(
         "icu.chartevents",
         "subject_id:I hadm_id:I stay_id:I caregiver_id:I charttime:t storetime:t itemid:i value:s "
         "valuenum:f valueuom:s warning:i",
         kind="obs",
         time="charttime",
     ),
-    _table(
+    official(
         "icu.datetimeevents",
         "subject_id:I hadm_id:I stay_id:I caregiver_id:I charttime:t storetime:t itemid:i value:t "
         "valueuom:s warning:i",
         kind="dt",
         time="charttime",
     ),
-    _table(
+    official(
         "icu.inputevents",
         "subject_id:I hadm_id:I stay_id:I caregiver_id:I starttime:t endtime:t storetime:t itemid:i "
         "amount:f amountuom:s rate:f rateuom:s orderid:I linkorderid:I ordercategoryname:s "
@@ -239,7 +181,7 @@ _ALL = (
         kind="inf",
         time="starttime",
     ),
-    _table(
+    official(
         "icu.ingredientevents",
         "subject_id:I hadm_id:I stay_id:I caregiver_id:I starttime:t endtime:t storetime:t itemid:i "
         "amount:f amountuom:s rate:f rateuom:s orderid:I linkorderid:I statusdescription:s "
@@ -247,13 +189,13 @@ _ALL = (
         kind="ing",
         time="starttime",
     ),
-    _table(
+    official(
         "icu.outputevents",
         "subject_id:I hadm_id:I stay_id:I caregiver_id:I charttime:t storetime:t itemid:i value:f valueuom:s",
         kind="out",
         time="charttime",
     ),
-    _table(
+    official(
         "icu.procedureevents",
         "subject_id:I hadm_id:I stay_id:I caregiver_id:I starttime:t endtime:t storetime:t itemid:i "
         "value:f valueuom:s location:s locationcategory:s orderid:I linkorderid:I ordercategoryname:s "
@@ -263,81 +205,15 @@ _ALL = (
         key="orderid",
         time="starttime",
     ),
-    _table(
+    official(
         "icu.d_items",
         "itemid:i label:s abbreviation:s linksto:s category:s unitname:s param_type:s lownormalvalue:f "
         "highnormalvalue:f",
     ),
-    _table("icu.caregiver", "caregiver_id:I"),
-    # --- note ---
-    _table(
-        "note.discharge",
-        "note_id:s subject_id:I hadm_id:I note_type:s note_seq:i charttime:t storetime:t text:s",
-        kind="note",
-        key="note_id",
-        time="charttime",
-    ),
-    _table(
-        "note.discharge_detail",
-        "note_id:s subject_id:I field_name:s field_value:s field_ordinal:i",
-        kind="note",
-        key="note_id",
-        shares="note.discharge",
-    ),
-    _table(
-        "note.radiology",
-        "note_id:s subject_id:I hadm_id:I note_type:s note_seq:i charttime:t storetime:t text:s",
-        kind="note",
-        key="note_id",
-        time="charttime",
-    ),
-    _table(
-        "note.radiology_detail",
-        "note_id:s subject_id:I field_name:s field_value:s field_ordinal:i",
-        kind="note",
-        key="note_id",
-        shares="note.radiology",
-    ),
-    # --- ed ---
-    _table(
-        "ed.edstays",
-        "subject_id:I hadm_id:I stay_id:I intime:t outtime:t gender:s race:s arrival_transport:s "
-        "disposition:s",
-        kind="edstay",
-        key="stay_id",
-        time="intime",
-    ),
-    _table(
-        "ed.diagnosis",
-        "subject_id:I stay_id:I seq_num:i icd_code:s icd_version:i icd_title:s",
-        kind="eddx",
-    ),
-    _table(
-        "ed.medrecon",
-        "subject_id:I stay_id:I charttime:t name:s gsn:s ndc:s etc_rn:i etccode:s etcdescription:s",
-        kind="medrec",
-        time="charttime",
-    ),
-    _table(
-        "ed.pyxis",
-        "subject_id:I stay_id:I charttime:t med_rn:i name:s gsn_rn:i gsn:s",
-        kind="pyxis",
-        time="charttime",
-    ),
-    _table(
-        "ed.triage",
-        "subject_id:I stay_id:I temperature:f heartrate:f resprate:f o2sat:f sbp:f dbp:f pain:s acuity:f "
-        "chiefcomplaint:s",
-        kind="triage",
-    ),
-    _table(
-        "ed.vitalsign",
-        "subject_id:I stay_id:I charttime:t temperature:f heartrate:f resprate:f o2sat:f sbp:f dbp:f "
-        "rhythm:s pain:s",
-        kind="edvital",
-        time="charttime",
-    ),
+    official("icu.caregiver", "caregiver_id:I"),
 )
+
+_ALL = (*_CORE, *MODULE_TABLES)
 
 TABLES: dict[str, Table] = {table.qualified: table for table in _ALL}
 """Every official table that the store knows, by qualified name."""

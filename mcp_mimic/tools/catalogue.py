@@ -4,6 +4,9 @@ from functools import lru_cache
 
 from fastmcp.tools import Tool
 
+from mcp_mimic.contract import Grant
+from mcp_mimic.errors import GrantError
+from mcp_mimic.governance.decision import EXPLICIT_TOOLS
 from mcp_mimic.tools.diagnoses import get_diagnoses
 from mcp_mimic.tools.ed import get_ed_records, list_ed_visits
 from mcp_mimic.tools.encounters import list_encounters
@@ -50,3 +53,13 @@ def all_tools() -> dict[str, Tool]:
     )
     tools = [Tool.from_function(function) for function in functions]
     return {tool.name: tool for tool in tools}
+
+
+def require_known_tools(grant: Grant) -> None:
+    """GrantError if the grant names a tool that there is not."""
+    if unknown := set(grant.tools) - {"*", *EXPLICIT_TOOLS, *all_tools()}:
+        raise GrantError(
+            f"grant {grant.grant} names the unknown tool {min(unknown)[:40]!r}",
+            f"name some of: {', '.join(all_tools())}",
+            code="unknown_tool",
+        )

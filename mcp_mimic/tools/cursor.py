@@ -15,10 +15,10 @@ _OFFSET_BYTES = 6
 
 
 class CursorSigner:
-    """Signs how many rows of a query have been served, under a key that lives and dies with the server."""
+    """Signs how many rows of a query have been served, under the session's key, or one that dies with the server."""
 
-    def __init__(self) -> None:
-        self._key = secrets.token_bytes(32)
+    def __init__(self, key: bytes | None = None) -> None:
+        self._key = key or secrets.token_bytes(32)
 
     def sign(self, query: Mapping[str, Any], offset: int) -> str:
         """The cursor after `offset` rows of `query`."""

@@ -170,7 +170,6 @@ def _frame(part: _Part, call_id: str, lines: Sequence[Line]) -> Rendered:
     note, returned = part.note, part.offset + len(lines)
     complete = returned >= part.total
     cursor = None if complete else part.call.session.cursors.sign(part.query, returned)
-    exams = None if note.label == note.note_type or note.label is None else neutralise(note.label)[0]
     structured = {
         "call": call_id,
         "note": note.eid,
@@ -178,7 +177,7 @@ def _frame(part: _Part, call_id: str, lines: Sequence[Line]) -> Rendered:
         "type": note.note_type,
         "time": None if note.moment is None else iso(note.moment),
         "stored": None if note.stored is None else iso(note.stored),
-        "exams": exams,
+        "exams": note.exams,
         "characters": len(note.prose.text),
         "sections": note.prose.titles,
         "total": part.total,
@@ -192,7 +191,8 @@ def _frame(part: _Part, call_id: str, lines: Sequence[Line]) -> Rendered:
     shown_time = note.moment and (note.moment.date().isoformat() if note.dated_by_day else iso(note.moment))
     text = [
         f"{call_id} · {note.eid} · {note.table} · {shown_time or 'no time'}"
-        f" · stored {structured['stored'] or 'at no known time'}" + (f" · {quoted(exams)}" if exams else ""),
+        f" · stored {structured['stored'] or 'at no known time'}"
+        + (f" · {quoted(note.exams)}" if note.exams else ""),
         f"{part.total} passages asked for, {returned} served so far, "
         + ("read to the end" if complete else "not read to the end"),
         *replaced_notice(lines),

@@ -40,14 +40,18 @@ class Session:
         audit: AuditLog,
         report_folder: Path | None,
         corpus: Corpus | None = None,
+        *,
+        cursor_key: bytes | None = None,
     ) -> None:
         self.chart = chart
         self.grant = grant
         self.audit = audit
         self.report_folder = report_folder
         self.corpus = corpus
-        self.cursors = CursorSigner()
+        self.cursors = CursorSigner(cursor_key)
         self.usage = Usage(calls=audit.calls, chars=audit.chars)
+        self.busy = 0
+        """Calls in flight; counted by the server's event loop alone."""
         self.queries = threading.Semaphore(1)
         """One query_chart of a session runs at a time; the others wait."""
         self._lock = threading.Lock()
@@ -155,22 +159,27 @@ class Call:
     tool: str
     arguments: Mapping[str, Any]
     started: float = field(default_factory=time.monotonic)
+    outcome: str = "error"
+    rule: str | None = None
 
     def answer(
         self, render: Callable[[str], Rendered], publish: Callable[[], None] = lambda: None
     ) -> ToolResult:
         """Commit an answer; `render` receives the call's id, `publish` is called once it is audited."""
         answer = self.session.commit(self, "ok", None, render, publish)
+        self.outcome = "ok"
         return ToolResult(content=answer.text, structured_content=dict(answer.structured))
 
     def fail(self, outcome: str, rule: str, message: str, remedy: str) -> ToolResult:
         """Commit a refusal (`refused`) or an error (`error`); it is answered even if it cannot be audited."""
+        self.outcome, self.rule = outcome, rule
         problem = {"code": rule, "message": message, "remedy": remedy}
         if self.session.usage.sealed or self.session.overflows():
             return _as_error(_problem(None, problem))
         try:
             return _as_error(self.session.commit(self, outcome, rule, lambda call: _problem(call, problem)))
         except ToolError as error:
+            self.outcome, self.rule = "error", error.code
             unwritten = {"code": error.code, "message": error.message, "remedy": error.remedy}
             return _as_error(_problem(None, unwritten))
 
@@ -192,6 +201,11 @@ class Call:
                 ) from error
             finally:
                 timer.cancel()
+
+
+def refusal(code: str, message: str, remedy: str) -> ToolResult:
+    """The answer to a call that no session could take, and that no audit has."""
+    return _as_error(_problem(None, {"code": code, "message": message, "remedy": remedy}))
 
 
 def _problem(call: str | None, problem: Mapping[str, str]) -> Rendered:

@@ -6,6 +6,7 @@ from datetime import datetime, time, timedelta
 
 import duckdb
 
+from mcp_mimic.text.neutral import neutralise
 from mcp_mimic.text.prose import Prose, note_prose
 from mcp_mimic.tools.sources import SOURCES
 from mcp_mimic.tools.window import Window
@@ -19,14 +20,14 @@ _LAST_SECOND = timedelta(seconds=86_399)
 
 @dataclass(frozen=True)
 class Note:
-    """One note; `eid` is `note:<id>`, `moment` its charttime, `stored` its storetime."""
+    """One note; `eid` is `note:<id>`, `moment` its charttime, `stored` its storetime, `exams` a report's."""
 
     eid: str
     table: str
     note_type: str | None
     moment: datetime | None
     stored: datetime | None
-    label: str | None
+    exams: str | None
     prose: Prose
 
     def passage_id(self, number: int) -> str:
@@ -61,6 +62,18 @@ def read_notes(cursor: duckdb.DuckDBPyConnection, table: str) -> tuple[Note, ...
     ).fetchall()
     report = table == NOTE_TABLES["radiology"]
     return tuple(
-        Note(eid, table, note_type, moment, stored, label, note_prose(text or "", report=report))
+        Note(
+            eid,
+            table,
+            _harmless(note_type),
+            moment,
+            stored,
+            _harmless(label) if report else None,
+            note_prose(text or "", report=report),
+        )
         for eid, note_type, moment, stored, label, text in rows
     )
+
+
+def _harmless(text: str | None) -> str | None:
+    return None if text is None else neutralise(text)[0]

@@ -89,6 +89,7 @@ def _icu(table: str, tool: str, what: str, time: str, units: dict[str, str], uni
         unit=unit,
         units=units,
         quiet=_ICU_QUIET,
+        free=("value",) if table == "chartevents" else (),
     )
 
 
@@ -147,7 +148,7 @@ _ALL = (
         units={"value": "valueuom", "valuenum": "valueuom"},
         hidden=("labevent_id",),
         quiet=("hadm_id", "specimen_id", "priority"),
-        free=("comments",),
+        free=("value", "comments"),
     ),
     _icu(
         "chartevents",
@@ -174,6 +175,7 @@ _ALL = (
         name="r.result_name",
         label="r.result_name",
         quiet=("seq_num",),
+        free=("result_value",),
     ),
     Source(
         table="hosp.emar",
@@ -184,6 +186,7 @@ _ALL = (
         label="r.medication",
         hidden=("emar_id", "emar_seq"),
         quiet=("hadm_id", "poe_id", "pharmacy_id", "scheduletime"),
+        free=("medication",),
         detail=Detail(
             "hosp.emar_detail",
             "r.parent_field_ordinal nulls first",
@@ -208,6 +211,7 @@ _ALL = (
         label="r.drug",
         units={"dose_val_rx": "dose_unit_rx", "form_val_disp": "form_unit_disp"},
         quiet=("hadm_id", "pharmacy_id", "poe_id", "poe_seq", "gsn", "ndc", "formulary_drug_cd", "drug_type"),
+        free=("drug",),
     ),
     Source(
         table="hosp.pharmacy",
@@ -218,6 +222,7 @@ _ALL = (
         label="r.medication",
         hidden=("pharmacy_id",),
         quiet=("hadm_id", "poe_id", "verifiedtime", "disp_sched", "expirationdate"),
+        free=("medication",),
     ),
     _icu(
         "outputevents",
@@ -415,7 +420,12 @@ _ALL = (
     ),
     _ed("vitalsign", "vitals", "vital signs", "r.charttime", free=("pain",)),
     _ed(
-        "pyxis", "dispensing", "drugs taken from the cabinet (not doses given)", "r.charttime", name="r.name"
+        "pyxis",
+        "dispensing",
+        "drugs taken from the cabinet (not doses given)",
+        "r.charttime",
+        name="r.name",
+        free=("name",),
     ),
     _ed(
         "medrecon",
@@ -424,6 +434,7 @@ _ALL = (
         "r.charttime",
         name="concat_ws(' ', r.name, r.etcdescription)",
         label="r.name",
+        free=("name",),
     ),
     _ed(
         "diagnosis",
