@@ -249,7 +249,7 @@ def test_no_arguments_of_any_tool_cause_an_internal_error(store: Store, some: li
 
 
 @pytest.mark.slow
-@settings(quick, max_examples=400)
+@settings(quick, max_examples=150)
 @given(some=st.lists(calls(), min_size=10, max_size=10))
 def test_no_arguments_of_any_tool_cause_an_internal_error_at_length(store: Store, some: list[Any]) -> None:
     _fuzz(store, some)
