@@ -28,6 +28,10 @@ docs:
 demo *ARGS:
     uv run harness demo {{ARGS}}
 
+# how fast it is, as ratios within one run; `--scale 0.02` for a look, full size by default
+bench *ARGS:
+    uv run python -m bench {{ARGS}}
+
 # resolve anew and write the exact versions into pyproject.toml
 pin:
     uv lock --upgrade

@@ -1,6 +1,7 @@
 """What was measured, beside what it may be and what the floor is: a table for people, JSON for the rest."""
 
 import json
+import os
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -81,6 +82,8 @@ def table(outcomes: Iterable[Outcome], scale: float) -> str:
     head = f"scale {scale:g} of 50 million labs and 100 million chart rows"
     if scale != 1:
         head += "; bounds are meant at scale 1"
+    load, cores = os.getloadavg()[1], os.cpu_count() or 1
+    head += f"\nload {load:.1f} on {cores} cores" + ("; others use this machine" if load > cores + 1 else "")
     return "\n".join([head, *(outcome.line() for outcome in outcomes)])
 
 
