@@ -169,7 +169,3 @@ def _as_tool_error(error: duckdb.Error) -> ToolError:
             first_line(error), "see the tables and columns in the tool's description", code="sql.names"
         )
     return ToolError(first_line(error), "mend the SQL (DuckDB's dialect)", code="sql.values")
-
-
-if __name__ == "__main__":
-    main()

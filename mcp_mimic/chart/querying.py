@@ -12,6 +12,7 @@ import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import IO, Any, cast
 
 from mcp_mimic.chart.served import SERVED_TABLES, served_columns
@@ -22,7 +23,10 @@ from mcp_mimic.store.tables import TABLES
 MEMORY_MB = 512
 """What a query's process may use beyond what Python and the engine need to start."""
 
-_COMMAND = (sys.executable, "-I", "-m", "mcp_mimic.chart.query_child")
+_CHILD = "import sys; sys.path.append(sys.argv.pop()); from mcp_mimic.chart.query_child import main; main()"
+_COMMAND = (sys.executable, "-I", "-c", _CHILD, str(Path(__file__).parents[2]))
+"""Isolated from the environment, also from a PYTHONPATH by which this package may have been found."""
+
 _BATCH = 5_000
 _BYTES_A_CHAR = 8
 """An answer of n characters is at most this many times as long on its way here, escapes and all."""

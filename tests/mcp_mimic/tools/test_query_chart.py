@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import shutil
 import subprocess
 import sys
 import time
@@ -12,6 +13,7 @@ from typing import Any
 import duckdb
 import pytest
 
+from mcp_mimic.chart import querying
 from mcp_mimic.chart.lockdown import lock_down
 from mcp_mimic.chart.query_child import load, run
 from mcp_mimic.chart.querying import ChartQuery, QueryLimits, queryable, rows_of
@@ -115,6 +117,23 @@ def test_rows_characters_and_long_texts_are_cut_and_said_to_be(tmp_path: Path) -
         assert size(told) <= limits.chars
         assert 0 < told.data["returned"] <= limits.rows
         assert "LIMIT and OFFSET" in told.text or "shortened" in told.text
+
+
+def test_the_package_need_not_be_installed_where_python_looks_by_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the image it is found by PYTHONPATH, which the query's process does not heed."""
+    shutil.copytree(Path(querying.__file__).parents[1], tmp_path / "mcp_mimic")
+    program = (
+        "import mcp_mimic.chart.querying as q; from tests.mcp_mimic.charts import make_slice\n"
+        "found = q.ChartQuery(make_slice({}), 'select 1', q.QueryLimits(1, 100, 20)).run()\n"
+        "print(q._COMMAND[-1], found.rows)"
+    )
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}:{Path.cwd()}")
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", program], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert done.stdout == f"{tmp_path} ((1,),)\n"
 
 
 def test_the_values_of_every_type_come_as_plain_json(tmp_path: Path) -> None:
