@@ -6,44 +6,30 @@ rule is not served. Where a rule is stricter than the times that stand in the ro
 
 Only the past may show in what is served, so rows without an official key are to be numbered in the
 order of `available_at`: then the served numbers run without gaps, and their size tells nothing of
-what is still to come.
+what is still to come. The rules of the optional modules are in `module_rules`.
 """
 
-from collections.abc import Mapping
-
 from mcp_mimic.store.copies import CHART_COPIES
-from mcp_mimic.store.rules import Availability, InAdmission, Never, Rule, Until, WithRow
+from mcp_mimic.store.module_rules import MODULE_RULES
+from mcp_mimic.store.moments import ALWAYS, END_OF_DAY, STORED, sums_up
+from mcp_mimic.store.rules import Availability, InAdmission, Never, Rule, Until, WithRow, columns
 
 _ROW, _OWN, _ADMISSION, _NEVER = WithRow(), WithRow(own=True), InAdmission(), Never()
 
-_ALWAYS = "timestamp '-infinity'"
-_END_OF_DAY = "interval 1439 minute"
 
-
-def _columns(served: str, **rules: Rule) -> dict[str, Rule]:
-    """Rules for the columns in `served` (with the row), those in `rules`, and the subject (never)."""
-    return {"subject_id": _NEVER} | dict.fromkeys(served.split(), _ROW) | rules
-
-
-def _dictionary(columns: str) -> Availability:
-    return Availability(row=_ALWAYS, columns=dict.fromkeys(columns.split(), _ROW))
+def _dictionary(served: str) -> Availability:
+    return Availability(row=ALWAYS, columns=dict.fromkeys(served.split(), _ROW))
 
 
 # --- moments ------------------------------------------------------------------------------------------
 
-_STORED = "greatest(r.charttime, coalesce(r.storetime, r.charttime))"
 _STORED_START = "greatest(r.starttime, coalesce(r.storetime, r.starttime))"
 
 # A null end leaves nothing to wait for, so what depends on it stays hidden.
 _INPUT_OVER = "case when r.endtime is not null then greatest(r.starttime, r.endtime, r.storetime) end"
 _ORDER_OVER = "case when r.stoptime is not null then greatest(r.stoptime, r.verifiedtime) end"
 
-_ADMISSION_JOIN = (
-    "left join hosp.admissions admission "
-    "on admission.subject_id = r.subject_id and admission.hadm_id = r.hadm_id"
-)
 _ORDER_JOIN = "left join hosp.poe ordered on ordered.subject_id = r.subject_id and ordered.poe_id = r.poe_id"
-_ED_JOIN = "left join ed.edstays visit on visit.subject_id = r.subject_id and visit.stay_id = r.stay_id"
 
 _COPY_PAIRS = ", ".join(f"({chart}, {lab})" for chart, labs in CHART_COPIES.items() for lab in labs)
 # One row a subject, chart item and charttime, so that the join never multiplies rows; the subjects are
@@ -59,31 +45,15 @@ _COPY_JOIN = f"""left join (
     and copied.charttime = r.charttime"""
 
 # A culture whose draw has only a date counts as drawn by the end of that day.
-MICRO_DRAWN = f"coalesce(r.charttime, r.chartdate + {_END_OF_DAY})"
+MICRO_DRAWN = f"coalesce(r.charttime, r.chartdate + {END_OF_DAY})"
 _MICRO_RESULT = (
     "greatest(coalesce(r.charttime, r.chartdate), "
-    f"coalesce(r.storetime, r.storedate + {_END_OF_DAY}, {MICRO_DRAWN}))"
+    f"coalesce(r.storetime, r.storedate + {END_OF_DAY}, {MICRO_DRAWN}))"
 )
 
 # --- shared columns -----------------------------------------------------------------------------------
 
 _ICU_KEYS: dict[str, Rule] = {"hadm_id": _ADMISSION, "stay_id": _ROW, "caregiver_id": _NEVER}
-_NOTE_COLUMNS = _columns("note_type note_seq charttime storetime text", note_id=_OWN, hadm_id=_ADMISSION)
-
-
-def _sums_up(columns: Mapping[str, Rule], *moments: str) -> Availability:
-    """Rows that code or sum up an admission: known once it is over and `moments` have passed.
-
-    Without the admission its end is unknown, and the row stays hidden.
-    """
-    over = ", ".join(("admission.dischtime", *moments))
-    return Availability(
-        row=f"case when admission.dischtime is not null then greatest({over}) end",
-        columns=columns,
-        joins=_ADMISSION_JOIN,
-        needs=("hosp.admissions",),
-        sealed="r.hadm_id",
-    )
 
 
 def _over(names: str) -> dict[str, Rule]:
@@ -95,11 +65,11 @@ _HOSP = {
     "hosp.patients": Availability(
         # Known since the year of birth, before which no chart is opened.
         row="make_timestamp(r.anchor_year - r.anchor_age, 1, 1, 0, 0, 0)",
-        columns=_columns("gender anchor_age anchor_year anchor_year_group", dod=_NEVER),
+        columns=columns("gender anchor_age anchor_year anchor_year_group", dod=_NEVER),
     ),
     "hosp.admissions": Availability(
         row="r.admittime",
-        columns=_columns(
+        columns=columns(
             "hadm_id admittime admission_location insurance language marital_status race",
             dischtime=Until("r.dischtime"),
             deathtime=Until("r.deathtime"),
@@ -115,17 +85,17 @@ _HOSP = {
     ),
     "hosp.transfers": Availability(
         row="r.intime",
-        columns=_columns(
+        columns=columns(
             "transfer_id eventtype careunit intime", hadm_id=_ADMISSION, outtime=Until("r.outtime")
         ),
     ),
     "hosp.services": Availability(
         row="r.transfertime",
-        columns=_columns("transfertime prev_service curr_service", hadm_id=_ADMISSION),
+        columns=columns("transfertime prev_service curr_service", hadm_id=_ADMISSION),
     ),
     "hosp.labevents": Availability(
-        row=_STORED,
-        columns=_columns(
+        row=STORED,
+        columns=columns(
             "labevent_id specimen_id itemid charttime storetime value valuenum valueuom ref_range_lower "
             "ref_range_upper flag priority comments",
             hadm_id=_ADMISSION,
@@ -134,7 +104,7 @@ _HOSP = {
     ),
     "hosp.microbiologyevents": Availability(
         row=_MICRO_RESULT,
-        columns=_columns(
+        columns=columns(
             "microevent_id micro_specimen_id chartdate charttime spec_itemid spec_type_desc test_seq "
             "storedate storetime test_itemid test_name org_itemid org_name isolate_num quantity ab_itemid "
             "ab_name dilution_text dilution_comparison dilution_value interpretation comments",
@@ -143,9 +113,9 @@ _HOSP = {
         ),
     ),
     "hosp.emar": Availability(
-        row=_STORED,
+        row=STORED,
         # The scheduled time may lie ahead: it was known when the row was charted.
-        columns=_columns(
+        columns=columns(
             "emar_seq pharmacy_id charttime medication event_txt scheduletime storetime",
             hadm_id=_ADMISSION,
             emar_id=_OWN,
@@ -157,7 +127,7 @@ _HOSP = {
         row="greatest(parent.charttime, coalesce(parent.storetime, parent.charttime))",
         joins="left join hosp.emar parent on parent.subject_id = r.subject_id and parent.emar_id = r.emar_id",
         needs=("hosp.emar",),
-        columns=_columns(
+        columns=columns(
             "emar_seq parent_field_ordinal administration_type pharmacy_id barcode_type "
             "reason_for_no_barcode complete_dose_not_given dose_due dose_due_unit dose_given "
             "dose_given_unit will_remainder_of_dose_be_given product_amount_given product_unit "
@@ -173,7 +143,7 @@ _HOSP = {
         row="coalesce(ordered.ordertime, r.entertime, r.starttime)",
         joins=_ORDER_JOIN,
         needs=("hosp.poe",),
-        columns=_columns(
+        columns=columns(
             "pharmacy_id starttime medication proc_type route frequency disp_sched infusion_type "
             "sliding_scale lockout_interval basal_rate one_hr_max doses_per_24_hrs duration_interval "
             "expiration_value expiration_unit",
@@ -197,7 +167,7 @@ _HOSP = {
         joins=f"{_ORDER_JOIN} left join hosp.pharmacy filled "
         "on filled.subject_id = r.subject_id and filled.pharmacy_id = r.pharmacy_id",
         needs=("hosp.poe", "hosp.pharmacy"),
-        columns=_columns(
+        columns=columns(
             "pharmacy_id poe_seq starttime drug_type drug formulary_drug_cd gsn ndc prod_strength form_rx "
             "dose_val_rx dose_unit_rx form_val_disp form_unit_disp doses_per_24_hrs route",
             hadm_id=_ADMISSION,
@@ -208,7 +178,7 @@ _HOSP = {
     ),
     "hosp.poe": Availability(
         row="r.ordertime",
-        columns=_columns(
+        columns=columns(
             "poe_seq ordertime order_type order_subtype transaction_type",
             hadm_id=_ADMISSION,
             poe_id=_OWN,
@@ -228,33 +198,33 @@ _HOSP = {
             over (partition by r.subject_id, r.poe_id) end)""",
         joins=_ORDER_JOIN,
         needs=("hosp.poe",),
-        columns=_columns("poe_seq field_name field_value", poe_id=_OWN),
+        columns=columns("poe_seq field_name field_value", poe_id=_OWN),
     ),
     "hosp.omr": Availability(
-        row=f"r.chartdate + {_END_OF_DAY}",
-        columns=_columns("chartdate seq_num result_name result_value"),
+        row=f"r.chartdate + {END_OF_DAY}",
+        columns=columns("chartdate seq_num result_name result_value"),
     ),
-    "hosp.diagnoses_icd": _sums_up(_columns("seq_num icd_code icd_version", hadm_id=_ADMISSION)),
-    "hosp.procedures_icd": _sums_up(
-        _columns("seq_num chartdate icd_code icd_version", hadm_id=_ADMISSION), "r.chartdate"
+    "hosp.diagnoses_icd": sums_up(columns("seq_num icd_code icd_version", hadm_id=_ADMISSION)),
+    "hosp.procedures_icd": sums_up(
+        columns("seq_num chartdate icd_code icd_version", hadm_id=_ADMISSION), "r.chartdate"
     ),
-    "hosp.drgcodes": _sums_up(
-        _columns("drg_type drg_code description drg_severity drg_mortality", hadm_id=_ADMISSION)
+    "hosp.drgcodes": sums_up(
+        columns("drg_type drg_code description drg_severity drg_mortality", hadm_id=_ADMISSION)
     ),
-    "hosp.hcpcsevents": _sums_up(
-        _columns("chartdate hcpcs_cd seq_num short_description", hadm_id=_ADMISSION), "r.chartdate"
+    "hosp.hcpcsevents": sums_up(
+        columns("chartdate hcpcs_cd seq_num short_description", hadm_id=_ADMISSION), "r.chartdate"
     ),
     "hosp.d_labitems": _dictionary("itemid label fluid category"),
     "hosp.d_icd_diagnoses": _dictionary("icd_code icd_version long_title"),
     "hosp.d_icd_procedures": _dictionary("icd_code icd_version long_title"),
     "hosp.d_hcpcs": _dictionary("code category long_description short_description"),
-    "hosp.provider": Availability(row=_ALWAYS, columns={"provider_id": _NEVER}),
+    "hosp.provider": Availability(row=ALWAYS, columns={"provider_id": _NEVER}),
 }
 
 _ICU = {
     "icu.icustays": Availability(
         row="r.intime",
-        columns=_columns(
+        columns=columns(
             "stay_id first_careunit intime",
             hadm_id=_ADMISSION,
             last_careunit=Until("r.outtime"),
@@ -266,15 +236,15 @@ _ICU = {
         row="greatest(r.charttime, coalesce(r.storetime, r.charttime), copied.known)",
         joins=_COPY_JOIN,
         needs=("hosp.labevents", "icu.icustays"),
-        columns=_columns("charttime storetime itemid value valuenum valueuom warning") | _ICU_KEYS,
+        columns=columns("charttime storetime itemid value valuenum valueuom warning") | _ICU_KEYS,
     ),
     "icu.datetimeevents": Availability(
-        row=_STORED,
-        columns=_columns("charttime storetime itemid value valueuom warning") | _ICU_KEYS,
+        row=STORED,
+        columns=columns("charttime storetime itemid value valueuom warning") | _ICU_KEYS,
     ),
     "icu.inputevents": Availability(
         row=_STORED_START,
-        columns=_columns(
+        columns=columns(
             "starttime storetime itemid amountuom rate rateuom orderid linkorderid ordercategoryname "
             "secondaryordercategoryname ordercomponenttypedescription ordercategorydescription "
             "patientweight totalamountuom"
@@ -287,17 +257,17 @@ _ICU = {
     ),
     "icu.ingredientevents": Availability(
         row=_STORED_START,
-        columns=_columns("starttime storetime itemid amountuom rate rateuom orderid linkorderid")
+        columns=columns("starttime storetime itemid amountuom rate rateuom orderid linkorderid")
         | _ICU_KEYS
         | _over("endtime amount statusdescription originalamount originalrate"),
     ),
     "icu.outputevents": Availability(
-        row=_STORED,
-        columns=_columns("charttime storetime itemid value valueuom") | _ICU_KEYS,
+        row=STORED,
+        columns=columns("charttime storetime itemid value valueuom") | _ICU_KEYS,
     ),
     "icu.procedureevents": Availability(
         row=_STORED_START,
-        columns=_columns(
+        columns=columns(
             "starttime storetime itemid location locationcategory orderid linkorderid ordercategoryname "
             "ordercategorydescription patientweight"
         )
@@ -311,74 +281,8 @@ _ICU = {
     "icu.d_items": _dictionary(
         "itemid label abbreviation linksto category unitname param_type lownormalvalue highnormalvalue"
     ),
-    "icu.caregiver": Availability(row=_ALWAYS, columns={"caregiver_id": _NEVER}),
+    "icu.caregiver": Availability(row=ALWAYS, columns={"caregiver_id": _NEVER}),
 }
 
-_NOTE = {
-    "note.discharge": _sums_up(_NOTE_COLUMNS, "r.charttime", "r.storetime"),
-    "note.discharge_detail": Availability(
-        row="case when admission.dischtime is not null "
-        "then greatest(admission.dischtime, parent.charttime, parent.storetime) end",
-        joins="left join note.discharge parent on parent.subject_id = r.subject_id "
-        "and parent.note_id = r.note_id left join hosp.admissions admission "
-        "on admission.subject_id = parent.subject_id and admission.hadm_id = parent.hadm_id",
-        needs=("note.discharge", "hosp.admissions"),
-        columns=_columns("field_name field_ordinal", note_id=_OWN, field_value=_OWN),
-        lookup="left join {store}.note.discharge parent "
-        "on parent.subject_id = r.subject_id and parent.note_id = r.note_id",
-        sealed="parent.hadm_id",
-    ),
-    "note.radiology": Availability(
-        row=_STORED,
-        columns=_NOTE_COLUMNS,
-    ),
-    "note.radiology_detail": Availability(
-        # A report names its addenda, which may be written later: each name waits for its addendum.
-        row="case when parent.note_id is not null "
-        "then greatest(parent.charttime, parent.storetime, named.charttime, named.storetime) end",
-        joins="left join note.radiology parent on parent.subject_id = r.subject_id "
-        "and parent.note_id = r.note_id left join note.radiology named "
-        "on named.subject_id = r.subject_id and named.note_id = r.field_value",
-        needs=("note.radiology",),
-        columns=_columns("field_name field_ordinal", note_id=_OWN, field_value=_OWN),
-    ),
-}
-
-_ED = {
-    "ed.edstays": Availability(
-        row="r.intime",
-        columns=_columns(
-            "stay_id intime gender race arrival_transport",
-            hadm_id=_ADMISSION,
-            outtime=Until("r.outtime"),
-            disposition=Until("r.outtime"),
-        ),
-    ),
-    "ed.diagnosis": Availability(
-        row="visit.outtime",
-        joins=_ED_JOIN,
-        needs=("ed.edstays",),
-        columns=_columns("stay_id seq_num icd_code icd_version icd_title"),
-    ),
-    "ed.medrecon": Availability(
-        row="r.charttime",
-        columns=_columns("stay_id charttime name gsn ndc etc_rn etccode etcdescription"),
-    ),
-    "ed.pyxis": Availability(
-        row="r.charttime",
-        columns=_columns("stay_id charttime med_rn name gsn_rn gsn"),
-    ),
-    "ed.triage": Availability(
-        row="visit.intime",
-        joins=_ED_JOIN,
-        needs=("ed.edstays",),
-        columns=_columns("stay_id temperature heartrate resprate o2sat sbp dbp pain acuity chiefcomplaint"),
-    ),
-    "ed.vitalsign": Availability(
-        row="r.charttime",
-        columns=_columns("stay_id charttime temperature heartrate resprate o2sat sbp dbp rhythm pain"),
-    ),
-}
-
-AVAILABILITY: dict[str, Availability] = _HOSP | _ICU | _NOTE | _ED
+AVAILABILITY: dict[str, Availability] = _HOSP | _ICU | MODULE_RULES
 """The rules of every official table, by qualified name."""

@@ -56,8 +56,12 @@ class Journal:
         """Add a finished table."""
         self.finished[table] = entry
         if entry.path:
-            entries = {name: asdict(done) for name, done in self.finished.items()}
-            write_whole(self.file, json.dumps({"version": _JOURNAL_VERSION, "finished": entries}, indent=1))
+            self.write()
+
+    def write(self) -> None:
+        """Put what is finished on the disk."""
+        entries = {name: asdict(done) for name, done in self.finished.items()}
+        write_whole(self.file, json.dumps({"version": _JOURNAL_VERSION, "finished": entries}, indent=1))
 
 
 def _finished(entry: dict[str, Any]) -> Finished:

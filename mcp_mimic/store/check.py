@@ -113,7 +113,7 @@ def _row_problems(connection: duckdb.DuckDBPyConnection, table: Table) -> list[s
     problems = []
     if table.kind is not None and _count(connection, f"FROM {table.qualified} WHERE eid IS NULL"):
         problems.append("rows without an evidence id")
-    if table.kind is not None and table.shares is None:
+    if table.kind is not None and table.shares is None and not table.repeats:
         twice = f"FROM (SELECT 1 FROM {table.qualified} GROUP BY subject_id, eid HAVING count(*) > 1)"
         if number := _count(connection, twice):
             problems.append(f"{number} evidence ids stand for several rows of one subject")

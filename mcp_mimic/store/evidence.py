@@ -7,8 +7,8 @@ byte by byte). So the numbers are the same whatever the file's format and row or
 the rows that are available at any moment run without gaps: they say nothing of the rows to come.
 """
 
+from mcp_mimic.store.layout import Table
 from mcp_mimic.store.sql import names, quote_name
-from mcp_mimic.store.tables import Table
 
 
 def row_number(table: Table) -> str:
@@ -24,7 +24,7 @@ def evidence_id(table: Table) -> str:
     if table.kind is None:
         return "NULL::VARCHAR"
     if table.key is None:
-        return f"'{table.kind}:' || r.n"
+        return f"'{table.kind}:{table.mark}' || r.n"
     return f"'{table.kind}:' || {_own_key(table)}"
 
 
@@ -33,7 +33,7 @@ def stored_order(table: Table) -> str:
     if not table.has_subject:
         return f"{names(table.column_names, 'r')}"
     time = [f"r.{quote_name(table.time)} NULLS FIRST"] if table.time else []
-    rest = [content_order(table, "r")] if table.shares or table.kind is None else []
+    rest = [content_order(table, "r")] if table.shares or table.repeats or table.kind is None else []
     return ", ".join(["r.subject_id", *time, "r.n", *rest])
 
 

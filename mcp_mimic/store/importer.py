@@ -15,7 +15,7 @@ from mcp_mimic.errors import StoreError
 from mcp_mimic.store.build import BuildFolder, Finished, Journal, write_whole
 from mcp_mimic.store.classification import classify
 from mcp_mimic.store.content import content_digest, empty_digest, fingerprint
-from mcp_mimic.store.integrity import Verified, unchanged, verify
+from mcp_mimic.store.integrity import Verified, unchanged, unread, verify
 from mcp_mimic.store.manifest import DATABASE_FILE, MANIFEST_FILE, STORE_FORMAT, Manifest, TableEntry
 from mcp_mimic.store.plan import STAGED, absent_sql, import_order, needs, rules, table_rules, table_sql
 from mcp_mimic.store.reading import SHORTAGES, reading, typed_rows
@@ -208,6 +208,7 @@ class _Import:
                 self._build(connection, name, done, total)
             done += self.verified[name].size if name in self.verified else 0
             self.report(Step.KEPT if kept else Step.DONE, name, done, total)
+        self.journal.write()
 
     def _is_finished(self, name: str) -> bool:
         entry, file = self.journal.finished.get(name), self.verified.get(name)
@@ -293,6 +294,7 @@ class _Import:
             source=source.label if source else None,
             sha256=entry.sha256 or None,
             digest=entry.digest,
+            unread=tuple(unread(TABLES[name], entry.columns)),
         )
 
 

@@ -16,7 +16,8 @@ Classification = Literal["synthetic", "open", "credentialed"]
 class TableEntry(BaseModel):
     """One table: its rows, the file it came from (name only) and that file's sha256, its content digest.
 
-    `source` and `sha256` are None where the module was absent and the table is empty.
+    `source` and `sha256` are None where the module was absent and the table is empty. `unread` are columns
+    of the file that the official layout does not have: no rule says when they are known, so they are left out.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -25,6 +26,7 @@ class TableEntry(BaseModel):
     source: str | None
     sha256: str | None
     digest: str
+    unread: tuple[str, ...] = ()
 
 
 class Manifest(BaseModel):

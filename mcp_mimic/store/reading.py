@@ -23,7 +23,9 @@ def typed_rows(connection: duckdb.DuckDBPyConnection, source: SourceFile, column
     """A SELECT of the official columns, typed, over the file; `columns` are the file's, in its order."""
     if source.suffix == ".parquet":
         return typed_select(source.table, _parquet_text(connection, source), columns)
-    declared = ", ".join(f"{quote_text(name)}: 'VARCHAR'" for name in columns)
+    official = source.table.column_names
+    names = [name if name in official else f"unread {place}" for place, name in enumerate(columns)]
+    declared = ", ".join(f"{quote_text(name)}: 'VARCHAR'" for name in names)
     relation = (
         f"read_csv({quote_text(str(source.path))}, auto_detect = false, header = true, delim = ',', "
         f"quote = '\"', escape = '\"', nullstr = '', strict_mode = true, max_line_size = {_LONG_LINE}, "

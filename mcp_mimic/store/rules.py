@@ -55,3 +55,8 @@ class Availability:
     def served(self) -> bool:
         """Whether any column of the table is ever served."""
         return any(not isinstance(rule, Never) for rule in self.columns.values())
+
+
+def columns(served: str, **rules: Rule) -> dict[str, Rule]:
+    """Rules for the columns in `served` (with the row), those in `rules`, and the subject (never)."""
+    return {"subject_id": Never()} | dict.fromkeys(served.split(), WithRow()) | rules

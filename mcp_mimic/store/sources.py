@@ -1,4 +1,8 @@
-"""The official files of MIMIC-IV on disk: which file holds which table."""
+"""The official files of MIMIC-IV on disk: which file holds which table.
+
+Tables lie in folders named like their module. The modules that are published without such a folder
+(ecg, cxr, echo) are also taken from a folder that holds their files under the published names.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -32,16 +36,15 @@ class SourceFile:
 
 
 def find_sources(folders: Sequence[Path]) -> dict[str, SourceFile]:
-    """Find one file a table in `folders`, each holding hosp/, icu/ … or being one of them.
+    """Find one file a table in `folders`, each holding hosp/, icu/ …, being one of them, or a published module.
 
     Raises StoreError for a folder without any module, a table in two files, and a missing table of a
     required module. Tables of optional modules may be missing.
     """
     found: dict[str, SourceFile] = {}
     for folder in folders:
-        for directory in _module_folders(folder):
-            for source in _in_module(directory):
-                _add(found, source)
+        for source in _in_folder(folder):
+            _add(found, source)
     _require_all(found, folders)
     return found
 
@@ -51,18 +54,24 @@ def seal_folders(folders: Sequence[Path]) -> list[Path]:
     return [folder.parent if _is_module(folder) else folder for folder in folders]
 
 
-def _module_folders(folder: Path) -> list[Path]:
+def _in_folder(folder: Path) -> list[SourceFile]:
     if not folder.is_dir():
         raise StoreError(f"{folder}: no such folder", "give the folder that holds hosp/ and icu/")
     if _is_module(folder):
-        return [folder.resolve()]
+        return _in_module(folder.resolve())
     modules = _modules_in(folder)
-    if not modules:
+    loose = _files(folder, [table for table in TABLES.values() if _names_its_module(table)])
+    if not modules and not loose:
         raise StoreError(
             f"{folder}: holds none of the folders {', '.join(SCHEMAS)}",
             "give the folder of a MIMIC-IV release, the one that holds hosp/ and icu/",
         )
-    return modules
+    return [source for directory in modules for source in _in_module(directory)] + loose
+
+
+def _names_its_module(table: Table) -> bool:
+    """Whether the published name of the table's file tells its module where no folder does."""
+    return table.schema == "ecg" or bool(table.files)
 
 
 def _is_module(folder: Path) -> bool:
@@ -75,11 +84,16 @@ def _modules_in(folder: Path) -> list[Path]:
 
 
 def _in_module(directory: Path) -> list[SourceFile]:
+    tables = [table for table in TABLES.values() if table.schema == directory.name]
+    return _files(directory, tables, own_names=True)
+
+
+def _files(directory: Path, tables: Sequence[Table], *, own_names: bool = False) -> list[SourceFile]:
+    """The files of `tables` in `directory` under the names they are published with, or also under the tables'."""
     files = []
-    for table in TABLES.values():
-        if table.schema != directory.name:
-            continue
-        paths = [directory / f"{table.name}{suffix}" for suffix in SUFFIXES]
+    for table in tables:
+        stems = table.files if table.files and not own_names else (table.name, *table.files)
+        paths = [directory / f"{stem}{suffix}" for stem in stems for suffix in SUFFIXES]
         present = [path for path in paths if path.is_file()]
         if len(present) > 1:
             raise _twice(table, present[0], present[1])

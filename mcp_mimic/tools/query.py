@@ -5,14 +5,14 @@ Everything a client sends is bound as a parameter; the SQL text is made of const
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date, datetime, time
 from math import isfinite
 from typing import Any
 
 import duckdb
 
 from mcp_mimic.tools.filters import Filter
-from mcp_mimic.tools.sources import Detail, Source
+from mcp_mimic.tools.source import Detail, Source
 from mcp_mimic.tools.window import Window
 
 type Row = dict[str, Any]
@@ -73,7 +73,7 @@ def read_page(
         select {source.time}, {source.label or "null"}, r.* exclude ({", ".join(("available_at", *source.unread))})
         from {source.table} r {source.joins}
         where {conditions.window} and {conditions.match}
-        order by {source.time} {way} nulls last, {_KEY} {way} nulls last, r.eid {way}
+        order by {source.time} {way} nulls last, {_KEY} {way} nulls last, r.eid {way}{source.then_by}
         limit $limit offset $offset
         """,
         {**conditions.parameters, "limit": limit, "offset": offset},
@@ -141,7 +141,7 @@ def _add_details(cursor: duckdb.DuckDBPyConnection, detail: Detail, rows: Sequen
 
 def plain(value: Any) -> Any:
     """A value as JSON can hold it: times as ISO text, and text for a number that is none."""
-    if isinstance(value, datetime | date):
+    if isinstance(value, datetime | date | time):
         return value.isoformat()
     if isinstance(value, float) and not isfinite(value):
         return str(value)

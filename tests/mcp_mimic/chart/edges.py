@@ -492,6 +492,122 @@ _DEE_ROWS: Rows = {
             "rhythm": "Sinus",
         }
     ],
+    "ecg.machine_measurements": [
+        {
+            "subject_id": DEE,
+            "study_id": study,
+            "cart_id": 6848296,
+            "ecg_time": traced,
+            "report_0": "Sinus tachycardia",
+            "report_1": "Borderline ECG",
+            "bandwidth": "0.05-150 Hz",
+            "filtering": "Baseline filter, 60 Hz",
+            "rr_interval": 480,
+            "p_axis": -12,
+        }
+        for study, traced in ((43100001, at(2, "02:20")), (43100002, at(5, "09:00")))
+    ],
+    "ecg.record_list": [
+        {
+            "subject_id": DEE,
+            "study_id": 43100001,
+            "file_name": "43100001",
+            "ecg_time": at(2, "02:20"),
+            "path": f"files/p1000/p{DEE}/s43100001/43100001",
+        }
+    ],
+    "ecg.waveform_note_links": [
+        {
+            "subject_id": DEE,
+            "study_id": study,
+            "waveform_path": f"files/p1000/p{DEE}/s{study}/{study}",
+            "note_id": f"{DEE}-EK-{seq}",
+            "note_seq": seq,
+            "charttime": read,
+        }
+        # read the day after, before it was traced (clocks differ), and on a day
+        for study, seq, read in (
+            (43100001, 1, at(3, "11:00")),
+            (43100002, 2, at(5, "08:50")),
+            (43100002, 3, at(6, "00:00")),
+        )
+    ],
+    "cxr.metadata": [
+        {
+            "dicom_id": f"02aa804e-{image}",
+            "subject_id": DEE,
+            "study_id": study,
+            "performedprocedurestepdescription": "CHEST (PORTABLE AP)",
+            "viewposition": "AP",
+            "rows": 3056,
+            "columns": 2544,
+            "studydate": day,
+            "studytime": clock,
+        }
+        for study, image, day, clock in (
+            (53100001, 1, "21600502", "55530.75"),
+            (53100001, 2, "21600502", "55602.0"),
+            (53100002, 3, "21600504", "61500"),
+            (53100003, 4, "21600505", None),
+        )
+    ],
+    "cxr.chexpert": [
+        {"subject_id": DEE, "study_id": study, "pleural_effusion": 1.0, "pneumonia": -1.0}
+        for study in (53100001, 53100002, 53100003, 53100009)
+    ],
+    "cxr.record_list": [
+        {
+            "subject_id": DEE,
+            "study_id": 53100001,
+            "dicom_id": f"02aa804e-{image}",
+            "path": f"files/p10/p{DEE}/s53100001/02aa804e-{image}.dcm",
+        }
+        for image in (1, 2)
+    ],
+    "cxr.study_list": [{"subject_id": DEE, "study_id": 53100001, "path": f"files/p10/p{DEE}/s53100001.txt"}],
+    "echo.study_list": [
+        {
+            "subject_id": DEE,
+            "study_id": study,
+            "study_datetime": at(3, "10:00"),
+            "note_id": note,
+            "note_seq": note and 1,
+            "note_charttime": reported,
+            "measurement_id": measured,
+            "measurement_datetime": measured and at(3, "00:00"),
+        }
+        for study, note, reported, measured in (
+            (93100001, f"{DEE}-EC-1", at(4, "09:30"), 7100001),
+            (93100002, None, None, 7100002),
+            (93100003, None, None, None),
+        )
+    ],
+    "echo.record_list": [
+        {
+            "subject_id": DEE,
+            "study_id": 93100001,
+            "acquisition_datetime": at(3, f"10:0{image}"),
+            "dicom_filepath": f"files/p10/p{DEE}/s93100001/93100001_000{image}.dcm",
+        }
+        for image in (1, 2)
+    ],
+    "echo.structured_measurement": [
+        {
+            "subject_id": DEE,
+            "measurement_id": number,
+            "measurement_datetime": measured,
+            "test_type": "tte",
+            "measurement": "lvef",
+            "measurement_description": "Left ventricular ejection fraction",
+            "result": "35",
+            "unit": "%",
+        }
+        for number, measured in (
+            (7100001, at(3, "00:00")),
+            (7100002, at(3, "00:00")),
+            (7100003, at(5, "14:00")),
+        )
+    ],
 }
 
 

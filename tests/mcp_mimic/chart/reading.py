@@ -41,14 +41,13 @@ def subjects_of(store: Store) -> list[int]:
 
 
 def moments_of(truth: Truth) -> list[datetime]:
-    """Every moment that the subject's record names, from birth on."""
+    """Every moment that the subject's record names or at which a row of it is known, from birth on."""
     birth = min(row["anchor_year"] - row["anchor_age"] for row in truth.rows["hosp.patients"])
     found = {datetime(birth, 1, 1)}
-    for rows in truth.rows.values():
+    for table, rows in truth.rows.items():
         for row in rows:
-            found.update(
-                value for value in row.values() if isinstance(value, datetime) and value.year >= birth
-            )
+            named = [*row.values(), truth.known(table, row)]
+            found.update(value for value in named if isinstance(value, datetime) and value.year >= birth)
     return sorted(found)
 
 

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from mcp_mimic.chart.slice import open_slice
 from mcp_mimic.chart.tasks import TaskRow, open_tasks
 from mcp_mimic.store.store import Store
+from mcp_mimic.store.tables import TABLES
 from tests.mcp_mimic.chart.edges import DEE
 from tests.mcp_mimic.chart.reading import Served, moments_of, rows_of, served_by, subjects_of, truth_of
 from tests.mcp_mimic.chart.truth import SUBJECT_TABLES, Truth
@@ -85,7 +86,7 @@ def assert_betrays_nothing(served: Served, subject_id: int, as_of: datetime) -> 
                 ahead = isinstance(value, date) and str(value) > str(as_of)
                 assert not ahead or name in PLANNED, (table, name, value)
         numbered = [row["eid"] for row in rows if row["eid"] is not None]
-        if table not in ("hosp.emar_detail", "hosp.poe_detail") and not table.endswith("_detail"):
+        if not (TABLES[table].shares or TABLES[table].repeats):
             assert len(numbered) == len(set(numbered)), table
 
 

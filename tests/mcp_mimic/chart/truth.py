@@ -22,6 +22,10 @@ NEVER = {
     "admit_provider_id",
     "enter_provider_id",
     "caregiver_id",
+    # paths of files hold the subject's number
+    "path",
+    "waveform_path",
+    "dicom_filepath",
 }
 UNSERVED = ("hosp.provider", "icu.caregiver")
 SUBJECT_TABLES = tuple(name for name, table in TABLES.items() if table.has_subject)
@@ -68,6 +72,7 @@ _AT = {
 """Column of a table → the column of the same row whose moment it waits for."""
 
 DAY_END = timedelta(hours=23, minutes=59)
+HOUR = timedelta(hours=1)
 ALWAYS = datetime.min
 
 
@@ -78,6 +83,15 @@ def latest(*moments: datetime | None) -> datetime | None:
 
 def day_end(day: date | None) -> datetime | None:
     return None if day is None else datetime(day.year, day.month, day.day) + DAY_END
+
+
+def dated(time: datetime | None) -> datetime | None:
+    """A time that is a day when it is midnight."""
+    return day_end(time) if time and time.time() == datetime.min.time() else time
+
+
+def _on_the_chest(row: Row) -> bool:
+    return row["field_name"] == "exam_name" and "chest" in row["field_value"].lower()
 
 
 class Truth:
@@ -97,6 +111,12 @@ class Truth:
         self.labs: dict[tuple[int, datetime], list[datetime]] = defaultdict(list)
         for lab in rows["hosp.labevents"]:
             self.labs[lab["itemid"], lab["charttime"]].append(self._stored(lab))
+        self.exams = {row["note_id"] for row in rows["note.radiology_detail"] if _on_the_chest(row)}
+        self.traced = {row["study_id"]: row["ecg_time"] for row in rows["ecg.machine_measurements"]}
+        self.imaged: dict[int, datetime] = {}
+        for image in rows["cxr.metadata"]:
+            study, taken = image["study_id"], self._imaged(image)
+            self.imaged[study] = max(taken, self.imaged.get(study, taken))
         self.consult = {
             row["poe_id"]: datetime.fromisoformat(row["field_value"])
             for row in rows["hosp.poe_detail"]
@@ -116,12 +136,24 @@ class Truth:
             "hosp.poe_detail": self._order_detail,
             "hosp.omr": lambda r: day_end(r["chartdate"]),
             "icu.chartevents": self._charted,
-            "note.discharge": lambda r: latest(self._left(r), self._stored(r)),
+            "note.discharge": lambda r: self._left(r) and latest(self._left(r), self._summarised(r)),
             "note.radiology": self._stored,
             "note.discharge_detail": lambda r: self.known("note.discharge", self.note[r["note_id"]]),
             "note.radiology_detail": self._addendum,
             "ed.diagnosis": lambda r: self.visit[r["stay_id"]]["outtime"],
             "ed.triage": lambda r: self.visit[r["stay_id"]]["intime"],
+            "ecg.machine_measurements": lambda r: r["ecg_time"],
+            "ecg.record_list": lambda r: r["ecg_time"],
+            "ecg.waveform_note_links": lambda r: latest(
+                dated(r["charttime"]), self.traced.get(r["study_id"])
+            ),
+            "cxr.metadata": self._imaged,
+            "cxr.chexpert": self._labelled,
+            "cxr.record_list": lambda r: self.imaged.get(r["study_id"]),
+            "cxr.study_list": lambda r: self.imaged.get(r["study_id"]),
+            "echo.study_list": lambda r: r["study_datetime"],
+            "echo.record_list": lambda r: r["acquisition_datetime"],
+            "echo.structured_measurement": self._measured,
         }
         if table in special:
             return special[table](row)
@@ -138,6 +170,33 @@ class Truth:
 
     def _stored(self, row: Row) -> datetime:
         return max(row["charttime"], row["storetime"] or row["charttime"])
+
+    def _summarised(self, row: Row) -> datetime | None:
+        return latest(row["charttime"], row["storetime"] or dated(row["charttime"]))
+
+    def _imaged(self, row: Row) -> datetime:
+        if row["studytime"] is None:
+            return datetime.combine(row["studydate"], datetime.min.time()) + DAY_END
+        return datetime.combine(row["studydate"], row["studytime"])
+
+    def _labelled(self, row: Row) -> datetime | None:
+        imaged = self.imaged.get(row["study_id"])
+        if imaged is None:
+            return None
+        reports = [
+            self._stored(report)
+            for report in self.rows["note.radiology"]
+            if report["note_id"] in self.exams and abs(report["charttime"] - imaged) <= HOUR
+        ]
+        return latest(imaged, *(reports or [day_end(imaged + timedelta(days=1))]))
+
+    def _measured(self, row: Row) -> datetime | None:
+        reports = [
+            dated(study["note_charttime"])
+            for study in self.rows["echo.study_list"]
+            if study["measurement_id"] == row["measurement_id"]
+        ]
+        return latest(dated(row["measurement_datetime"]), *reports)
 
     def _culture(self, row: Row) -> datetime | None:
         drawn = row["charttime"] or row["chartdate"]
@@ -178,6 +237,10 @@ class Truth:
         if (table, column) == ("hosp.poe", "discontinued_by_poe_id"):
             successor = self.order.get(row[column])
             return successor["ordertime"] if successor else None
+        if table == "echo.study_list" and column.startswith("note_"):
+            return dated(row["note_charttime"])
+        if table == "echo.study_list" and column.startswith("measurement_"):
+            return latest(dated(row["measurement_datetime"]), dated(row["note_charttime"]))
         if (table, column) in _DISPENSED:
             return latest(row["stoptime"], row["verifiedtime"]) if row["stoptime"] else None
         own = _AT.get((table, column))
