@@ -10,7 +10,8 @@ from fastmcp.tools import Tool
 from mcp_mimic.governance.decision import EXPLICIT_TOOLS
 from mcp_mimic.store.tables import TABLES
 from mcp_mimic.tools.catalogue import all_tools
-from mcp_mimic.tools.sources import SOURCES, Source
+from mcp_mimic.tools.source import Source
+from mcp_mimic.tools.sources import SOURCES
 
 _EXAMPLE = "Example: "
 _PLAIN_TYPES = {"integer": "whole number", "number": "number", "string": "text", "boolean": "true or false"}

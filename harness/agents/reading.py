@@ -69,6 +69,11 @@ ROUTES: dict[str, Route] = {
     "ed.pyxis": Route("get_ed_records", {"record": "dispensing"}, names="names"),
     "ed.medrecon": Route("get_ed_records", {"record": "home_medications"}, names="names"),
     "ed.diagnosis": Route("get_ed_records", {"record": "diagnoses"}, names="names"),
+    "ecg.machine_measurements": Route("get_ecgs", names="names"),
+    "cxr.metadata": Route("get_imaging", {"record": "images"}, names="names"),
+    "cxr.chexpert": Route("get_imaging", {"record": "labels"}),
+    "echo.study_list": Route("get_echos", {"record": "studies"}),
+    "echo.structured_measurement": Route("get_echos", {"record": "measurements"}, names="names"),
 }
 """Official table → the call that reads it."""
 

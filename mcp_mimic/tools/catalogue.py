@@ -8,8 +8,11 @@ from mcp_mimic.contract import Grant
 from mcp_mimic.errors import GrantError
 from mcp_mimic.governance.decision import EXPLICIT_TOOLS
 from mcp_mimic.tools.diagnoses import get_diagnoses
+from mcp_mimic.tools.ecg import get_ecgs
+from mcp_mimic.tools.echo import get_echos
 from mcp_mimic.tools.ed import get_ed_records, list_ed_visits
 from mcp_mimic.tools.encounters import list_encounters
+from mcp_mimic.tools.imaging import get_imaging
 from mcp_mimic.tools.intake_output import get_intake_output
 from mcp_mimic.tools.labs import get_labs
 from mcp_mimic.tools.medications import get_medications
@@ -43,6 +46,9 @@ def all_tools() -> dict[str, Tool]:
         get_orders,
         list_ed_visits,
         get_ed_records,
+        get_ecgs,
+        get_imaging,
+        get_echos,
         list_notes,
         read_note,
         search_notes,

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from mcp_mimic.errors import ToolError
-from mcp_mimic.tools.sources import Source
+from mcp_mimic.tools.source import Source
 from mcp_mimic.tools.vocabulary import Entry, suggest
 
 _MAX_RESOLVED = 400

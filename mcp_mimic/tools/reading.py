@@ -15,7 +15,8 @@ from mcp_mimic.tools.query import Counts, Row, count_rows, read_page
 from mcp_mimic.tools.recording import Interval
 from mcp_mimic.tools.render import Line, Rendered, fit, shorten_texts
 from mcp_mimic.tools.session import Call
-from mcp_mimic.tools.sources import SOURCES, Source
+from mcp_mimic.tools.source import Source
+from mcp_mimic.tools.sources import SOURCES
 from mcp_mimic.tools.text import absent_module, harmless_line, joined, record_text, replaced_notice, row_line
 from mcp_mimic.tools.window import Window, iso, parse_window
 

@@ -40,6 +40,7 @@ SearchableTable = Literal[
     "ed.pyxis",
     "ed.medrecon",
     "ed.diagnosis",
+    "echo.structured_measurement",
 ]
 
 

@@ -1,73 +1,8 @@
-"""What the tools need to know of each official table: times, items, names, and what a line shows.
-
-All expressions are SQL over the alias `r` of the table's rows in a slice, and over the aliases that
-`joins` brings in. They are constants: nothing that a client sends becomes SQL text.
-"""
-
-from dataclasses import dataclass, field
+"""The official tables that the read tools cover; those of hosp and icu are described here."""
 
 from mcp_mimic.store.labels import naming_of
-
-LAST_SECOND = "interval '86399 seconds'"
-
-
-@dataclass(frozen=True)
-class Detail:
-    """A table whose rows share the evidence id of another's and are shown with it.
-
-    `order` sorts the rows of one id, `hidden` columns repeat it. `pairs`: a row is a name and a value.
-    """
-
-    table: str
-    order: str
-    hidden: tuple[str, ...] = ()
-    free: tuple[str, ...] = ()
-    pairs: bool = False
-
-
-@dataclass(frozen=True)
-class Source:
-    """One official table as the tools read it.
-
-    `time` is the event time; `latest` the last moment that a row dated only to a day can mean. `item` is
-    the itemid column, if the table has one, `name` the text that names are matched against, `label` the
-    text shown for the row's item or name. `quiet` columns are left out of the text table but not of the
-    structured rows; `hidden` ones of both, because the evidence id already says them; `unread` ones are not
-    even fetched. `units` maps a value column to its unit column, `known_units` to the unit that the
-    database's documentation gives. `free` columns hold what somebody wrote by hand. `day_at_midnight`: a
-    time at midnight stands for the day.
-    """
-
-    table: str
-    tool: str
-    what: str
-    time: str
-    latest: str = ""
-    item: str | None = None
-    name: str | None = None
-    label: str | None = None
-    joins: str = ""
-    category: str | None = None
-    unit: str | None = None
-    units: dict[str, str] = field(default_factory=dict)
-    known_units: dict[str, str] = field(default_factory=dict)
-    hidden: tuple[str, ...] = ()
-    quiet: tuple[str, ...] = ("hadm_id", "stay_id")
-    unread: tuple[str, ...] = ()
-    free: tuple[str, ...] = ()
-    detail: Detail | None = None
-    day_at_midnight: bool = False
-
-    @property
-    def schema(self) -> str:
-        """The module that the table belongs to."""
-        return self.table.partition(".")[0]
-
-    @property
-    def last_moment(self) -> str:
-        """The latest moment that a row can mean; its event time unless only the day is known."""
-        return self.latest or self.time
-
+from mcp_mimic.tools.module_sources import MODULE_SOURCES
+from mcp_mimic.tools.source import LAST_SECOND, Detail, Source
 
 _ICU_QUIET = (
     "hadm_id", "stay_id", "orderid", "linkorderid", "warning", "patientweight", "isopenbag",
@@ -90,41 +25,6 @@ def _icu(table: str, tool: str, what: str, time: str, units: dict[str, str], uni
         units=units,
         quiet=_ICU_QUIET,
         free=("value",) if table == "chartevents" else (),
-    )
-
-
-_ED_VITALS = {
-    "temperature": "°F",
-    "heartrate": "/min",
-    "resprate": "/min",
-    "o2sat": "%",
-    "sbp": "mmHg",
-    "dbp": "mmHg",
-}
-"""Units as the documentation of MIMIC-IV-ED gives them; the tables have no unit columns."""
-
-
-def _ed(
-    table: str,
-    record: str,
-    what: str,
-    time: str,
-    *,
-    name: str | None = None,
-    label: str | None = None,
-    free: tuple[str, ...] = (),
-) -> Source:
-    return Source(
-        table=f"ed.{table}",
-        tool=f"get_ed_records(record='{record}')",
-        what=f"{what}, in the emergency department",
-        time=time,
-        name=name,
-        label=label or name,
-        joins="left join ed.edstays v on v.stay_id = r.stay_id" if time.startswith("v.") else "",
-        known_units=_ED_VITALS if table in {"triage", "vitalsign"} else {},
-        quiet=("gsn", "gsn_rn", "ndc", "etc_rn", "etccode", "med_rn"),
-        free=free,
     )
 
 
@@ -367,84 +267,7 @@ _ALL = (
         joins="left join hosp.admissions a on a.hadm_id = r.hadm_id",
         quiet=(),
     ),
-    Source(
-        table="note.discharge",
-        tool="list_notes(kind='discharge')",
-        what="discharge summaries (one dated at midnight is dated by day)",
-        time="r.charttime",
-        latest=(
-            "case when r.charttime = date_trunc('day', r.charttime) "
-            f"then r.charttime + {LAST_SECOND} else r.charttime end"
-        ),
-        label="r.note_type",
-        hidden=("note_id", "note_seq"),
-        unread=("text",),
-        day_at_midnight=True,
-    ),
-    Source(
-        table="note.radiology",
-        tool="list_notes(kind='radiology')",
-        what="radiology reports",
-        time="r.charttime",
-        name="x.exams",
-        label="x.exams",
-        joins=(
-            "left join (select eid, string_agg(field_value, '; ' order by field_ordinal, field_name desc, "
-            "field_value) as exams from note.radiology_detail "
-            "where field_name in ('exam_name', 'exam_code', 'cpt_code') group by eid) x on x.eid = r.eid"
-        ),
-        hidden=("note_id", "note_seq"),
-        unread=("text",),
-        detail=Detail(
-            "note.radiology_detail",
-            "r.field_ordinal, r.field_name",
-            hidden=("note_id",),
-            pairs=True,
-        ),
-    ),
-    Source(
-        table="ed.edstays",
-        tool="list_ed_visits",
-        what="visits to the emergency department",
-        time="r.intime",
-        label="r.arrival_transport",
-        quiet=("gender", "race"),
-    ),
-    _ed(
-        "triage",
-        "triage",
-        "triage on arrival",
-        "v.intime",
-        name="r.chiefcomplaint",
-        free=("chiefcomplaint", "pain"),
-    ),
-    _ed("vitalsign", "vitals", "vital signs", "r.charttime", free=("pain",)),
-    _ed(
-        "pyxis",
-        "dispensing",
-        "drugs taken from the cabinet (not doses given)",
-        "r.charttime",
-        name="r.name",
-        free=("name",),
-    ),
-    _ed(
-        "medrecon",
-        "home_medications",
-        "medications taken before the visit, as told",
-        "r.charttime",
-        name="concat_ws(' ', r.name, r.etcdescription)",
-        label="r.name",
-        free=("name",),
-    ),
-    _ed(
-        "diagnosis",
-        "diagnoses",
-        "diagnoses coded for the visit, by its end",
-        "v.outtime",
-        name="concat_ws(' ', r.icd_code, r.icd_title)",
-        label="r.icd_title",
-    ),
 )
 
-SOURCES: dict[str, Source] = {source.table: source for source in _ALL}
+SOURCES: dict[str, Source] = {source.table: source for source in (*_ALL, *MODULE_SOURCES)}
 """Every table that a read tool covers, by qualified name."""

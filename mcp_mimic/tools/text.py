@@ -11,7 +11,7 @@ from typing import Any
 from mcp_mimic.text.neutral import COLON, REPLACED, is_hidden, neutralise_values
 from mcp_mimic.tools.query import Row
 from mcp_mimic.tools.render import Line
-from mcp_mimic.tools.sources import Source
+from mcp_mimic.tools.source import Source
 from mcp_mimic.tools.window import iso
 
 SEPARATOR = " | "

@@ -10,7 +10,7 @@ import duckdb
 
 from mcp_mimic.store.labels import naming_of
 from mcp_mimic.text.neutral import neutralise
-from mcp_mimic.tools.sources import Source
+from mcp_mimic.tools.source import Source
 
 _MAX_SUGGESTIONS = 8
 
