@@ -1,6 +1,6 @@
 """Who may come in over HTTP: holders of a token for a grant of this store, and everybody else is told the same."""
 
-import time
+import logging
 from collections.abc import Callable
 from typing import Any
 
@@ -13,7 +13,7 @@ from mcp_mimic.contract import Grant
 from mcp_mimic.errors import GrantError
 from mcp_mimic.governance.bearer import TokenRefused, granted
 from mcp_mimic.governance.grants import GrantFolder
-from mcp_mimic.logs import event
+from mcp_mimic.logs import Flood, event
 
 _REFUSAL = b'{"error":"invalid_token"}'
 _REFUSAL_HEADERS = [
@@ -21,7 +21,6 @@ _REFUSAL_HEADERS = [
     (b"content-length", str(len(_REFUSAL)).encode()),
     (b"www-authenticate", b'Bearer error="invalid_token"'),
 ]
-_TOLD_A_SECOND = 10
 
 
 class BearerAuth(TokenVerifier):
@@ -35,7 +34,7 @@ class BearerAuth(TokenVerifier):
         self._key = key
         self._store = store
         self._grants = grants
-        self._refusals = _Refusals()
+        self._flood = Flood()
 
     async def verify_token(self, token: str) -> AccessToken | None:
         """The access that a token gives, or None; the grant travels with it, as its file is now."""
@@ -43,10 +42,10 @@ class BearerAuth(TokenVerifier):
             grant_id, expires = granted(self._key, token, self._store)
             grant = self._grants.read(grant_id)
         except TokenRefused as refused:
-            self._refusals.told(refused.reason, refused.grant)
+            self._refused(refused.reason, refused.grant)
             return None
         except GrantError as error:
-            self._refusals.told(error.code, grant_id)
+            self._refused(error.code, grant_id)
             return None
         return AccessToken(
             token=token,
@@ -59,7 +58,11 @@ class BearerAuth(TokenVerifier):
 
     def get_middleware(self) -> list[Any]:
         """What stands before the protocol: the check of the token, and one refusal for all."""
-        return [Middleware(_SameRefusal, self._refusals.told), *super().get_middleware()]
+        return [Middleware(_SameRefusal, self._refused), *super().get_middleware()]
+
+    def _refused(self, reason: str, grant: str | None) -> None:
+        if self._flood.tells():
+            event("token_refused", level=logging.WARNING, reason=reason, grant=grant)
 
 
 def current_grant() -> Grant:
@@ -67,7 +70,7 @@ def current_grant() -> Grant:
     access = get_access_token()
     grant = None if access is None else access.claims.get("grant")
     if not isinstance(grant, Grant):
-        raise RuntimeError("a request without a token came through")
+        raise TypeError("a request without a token came through")
     return grant
 
 
@@ -99,20 +102,3 @@ def _has_bearer(scope: Scope) -> bool:
     return any(
         name == b"authorization" and value[:7].lower() == b"bearer " for name, value in scope["headers"]
     )
-
-
-class _Refusals:
-    """Logs why tokens were refused, but not so often that a flood of them fills the log."""
-
-    def __init__(self) -> None:
-        self._second = 0
-        self._count = 0
-
-    def told(self, reason: str, grant: str | None) -> None:
-        """Log one refusal; those beyond ten in a second are left out."""
-        second = int(time.monotonic())
-        if second != self._second:
-            self._second, self._count = second, 0
-        self._count += 1
-        if self._count <= _TOLD_A_SECOND:
-            event("token_refused", level=30, reason=reason, grant=grant)

@@ -1,15 +1,19 @@
 """The `mcp-mimic` command: the one place that reads the command line and the environment."""
 
+import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from mcp_mimic.errors import ChartServerError, told
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from mcp_mimic.governance.verification import Verification
+    from mcp_mimic.settings import Found
     from mcp_mimic.store.check import CheckReport
     from mcp_mimic.store.manifest import Manifest
 
@@ -146,63 +150,202 @@ def check(store: StoreOption, json: JsonOption = False) -> int:
     return DONE if report.ok else FAILED
 
 
+StoreFlag = Annotated[Path | None, typer.Option("--store", help="Folder of the store.", show_default=False)]
+GrantsFlag = Annotated[
+    Path | None, typer.Option("--grants", help="Folder of grants, for many sessions with bearer tokens.")
+]
+KeyFlag = Annotated[
+    Path | None, typer.Option("--token-key", help="File of the tokens' key; by default among the grants.")
+]
+ReaderFlag = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--reader", metavar="MODEL=AGREEMENT", help="Who may read a credentialed store; repeatable."
+    ),
+]
+PatientFlag = Annotated[
+    int | None, typer.Option("--patient", metavar="SUBJECT", help="Whose chart, instead of a grant file.")
+]
+AsOfFlag = Annotated[
+    str | None, typer.Option("--as-of", metavar="TIME", help="The moment to be at, e.g. 2150-03-04T14:00:00.")
+]
+SealedFlag = Annotated[
+    int | None, typer.Option("--sealed-hadm-id", help="Admission whose summary and codes stay hidden.")
+]
+SettingsFlag = Annotated[
+    Path | None, typer.Option("--settings", help="Settings file (TOML); by default the user's own, if any.")
+]
+
+
 @app.command()
 def serve(
-    store: StoreOption,
+    store: StoreFlag = None,
     grant: Annotated[Path | None, typer.Option(help="Grant file (JSON).", show_default=False)] = None,
-    patient: Annotated[
-        int | None, typer.Option(metavar="SUBJECT", help="Whose chart, instead of a grant file.")
-    ] = None,
-    as_of: Annotated[
-        str | None, typer.Option(metavar="TIME", help="The moment to be at, e.g. 2150-03-04T14:00:00.")
-    ] = None,
-    sealed_hadm_id: Annotated[
-        int | None, typer.Option(help="Admission whose summary and codes stay hidden.")
-    ] = None,
+    grants: GrantsFlag = None,
+    token_key: KeyFlag = None,
+    patient: PatientFlag = None,
+    as_of: AsOfFlag = None,
+    sealed_hadm_id: SealedFlag = None,
     audit: Annotated[
         Path | None, typer.Option(help="Folder for the audit and the report; without it, neither is kept.")
     ] = None,
     corpus: Annotated[
         Path | None, typer.Option(help="Folder of policy documents; a grant names those that may be read.")
     ] = None,
-    http: Annotated[bool, typer.Option("--http", help="Streamable HTTP at /mcp instead of stdio.")] = False,
-    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    reader: ReaderFlag = None,
+    http: Annotated[
+        bool | None, typer.Option("--http/--stdio", help="Streamable HTTP at /mcp, or stdio (the default).")
+    ] = None,
+    host: Annotated[str | None, typer.Option(help="Address to listen on; by default 127.0.0.1.")] = None,
     port: Annotated[
-        int, typer.Option(min=0, max=65535, help="Port to listen on; 0 for any free one.")
-    ] = 8000,
+        int | None,
+        typer.Option(min=0, max=65535, help="Port to listen on, by default 8000; 0 for any free one."),
+    ] = None,
     allow_host: Annotated[
         list[str] | None, typer.Option(help="Name that clients use in the Host header; repeatable.")
     ] = None,
+    slices: Annotated[int | None, typer.Option(help="Charts in memory at once, with --grants.")] = None,
+    slice_memory: Annotated[
+        str | None, typer.Option(help="Memory for charts, with --grants, e.g. 1GB.")
+    ] = None,
+    stop_seconds: Annotated[
+        int | None, typer.Option(help="How long calls in flight may take to finish after SIGTERM.")
+    ] = None,
+    log: Annotated[str | None, typer.Option(metavar="FORM", help="auto, json or text.")] = None,
+    settings: SettingsFlag = None,
 ) -> None:
-    """Serve one patient's chart as of one moment over MCP.
+    """Serve one patient's chart as of one moment over MCP, or many sessions with bearer tokens.
 
-    Over stdio until the client leaves, or over HTTP with --http. The grant comes from a file, or from --patient and --as-of.
+    Over stdio until the client leaves, or over HTTP with --http. The grant comes from a file, or from --patient and --as-of; with --grants, each request's token says which. Every option can also be set by MCP_MIMIC_<NAME> or in the settings file: see mcp-mimic settings.
 
     Example: mcp-mimic serve --store store --patient 12345678 --as-of 2150-03-04T14:00:00
     """
     from mcp_mimic import http as transport
-    from mcp_mimic.settings import ServeSettings
 
-    transport.serve(
-        ServeSettings(
-            store=store,
-            grant_file=grant,
-            patient=patient,
-            as_of=as_of,
-            sealed_hadm_id=sealed_hadm_id,
-            audit=audit,
-            corpus=corpus,
-            http=http,
-            host=host,
-            port=port,
-            allow_hosts=tuple(allow_host or ()),
-        )
+    given = dict(locals())
+    transport.serve(_settings(given).settings)
+
+
+def _settings(given: dict[str, Any]) -> "Found":
+    """The settings that options, environment and file give together; `given` holds options by their names."""
+    from mcp_mimic.settings import ServeSettings, read_settings
+
+    lists = {"readers": given.get("reader"), "allow_hosts": given.get("allow_host")}
+    known = {
+        name: value for name, value in given.items() if name in {*ServeSettings.model_fields, "settings"}
+    }
+    return read_settings(known | {name: value for name, value in lists.items() if value}, os.environ)
+
+
+@app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
+def settings(context: typer.Context, json: JsonOption = False) -> None:
+    """Show every setting of `serve`, its value, and where that came from.
+
+    An option of serve counts before its MCP_MIMIC_<NAME> in the environment, that before the settings file, that before the default. Options that stand behind this command are taken as those of serve.
+
+    Example: mcp-mimic settings --http --port 9000
+    """
+    from json import dumps
+
+    served = _options_of_serve(context.args)
+    found = _settings(served)
+    values = found.settings.model_dump(mode="json")
+    shown = {
+        name: {"value": value, "from": found.origins.get(name, "default")} for name, value in values.items()
+    }
+    typer.echo(dumps(shown) if json else _settings_text(shown))
+
+
+def _options_of_serve(arguments: list[str]) -> dict[str, Any]:
+    command = typer.main.get_command(app)
+    with command.make_context("mcp-mimic", ["serve", *arguments]) as context:
+        _, serving, rest = command.resolve_command(context, ["serve", *arguments])  # type: ignore[attr-defined]
+        with serving.make_context("serve", rest, parent=context) as inner:
+            return dict(inner.params)
+
+
+@app.command()
+def grant(
+    grants: GrantsFlag = None,
+    store: StoreFlag = None,
+    patient: PatientFlag = None,
+    as_of: AsOfFlag = None,
+    sealed_hadm_id: SealedFlag = None,
+    file: Annotated[Path | None, typer.Option("--from", help="A grant file to take instead.")] = None,
+    renew: Annotated[
+        str | None, typer.Option(metavar="ID", help="Give a new token for this grant; it stays as it is.")
+    ] = None,
+    grant_id: Annotated[
+        str | None, typer.Option("--id", help="The grant's id; by default one that says nothing.")
+    ] = None,
+    tool: Annotated[
+        list[str] | None,
+        typer.Option(help="A tool that may be used; repeatable. By default all but query_chart."),
+    ] = None,
+    document: Annotated[
+        list[str] | None, typer.Option(help="A policy document that may be read; repeatable.")
+    ] = None,
+    calls: Annotated[int | None, typer.Option(min=1, help="Calls of the session, by default 200.")] = None,
+    expires: Annotated[str, typer.Option(help="How long the token is good, e.g. 30m, 8h, 7d.")] = "8h",
+    token_key: KeyFlag = None,
+    settings: SettingsFlag = None,
+) -> None:
+    """Issue a grant and its bearer token, for `serve --grants`.
+
+    Writes the grant to the folder, and the key that signs tokens if there is none yet. The token is printed once, alone on stdout, and kept nowhere. Remove the grant's file to take it back.
+
+    Example: mcp-mimic grant --grants grants --store store --patient 12345678 --as-of 2150-03-04T14:00:00 --expires 8h
+    """
+    from mcp_mimic.governance.bearer import expiry_text
+    from mcp_mimic.issuing import Request, issue_token
+
+    given = {"grants": grants, "store": store, "token_key": token_key, "settings": settings}
+    asked = Request(
+        file, renew, grant_id, patient, as_of, sealed_hadm_id, tuple(tool or ()), tuple(document or ()), calls
     )
+    issued = issue_token(_settings(given).settings, asked, expires)
+    sys.stderr.write(
+        f"grant {issued.grant}, good until {expiry_text(issued.expires)}; the token is not kept\n"
+    )
+    typer.echo(issued.token)
+
+
+@app.command()
+def inspect(
+    client: Annotated[
+        str, typer.Argument(metavar="CLIENT", help="inspector, claude-code, codex, gemini or claude-desktop.")
+    ],
+    url: Annotated[
+        str | None, typer.Option(help="Of a server that is running with --grants, instead of a command.")
+    ] = None,
+    store: StoreFlag = None,
+    grant: Annotated[Path | None, typer.Option(help="Grant file (JSON).", show_default=False)] = None,
+    patient: PatientFlag = None,
+    as_of: AsOfFlag = None,
+    sealed_hadm_id: SealedFlag = None,
+    audit: Annotated[Path | None, typer.Option(help="Folder for the audit.", show_default=False)] = None,
+    corpus: Annotated[Path | None, typer.Option(help="Folder of policy documents.")] = None,
+    reader: ReaderFlag = None,
+    settings: SettingsFlag = None,
+) -> None:
+    """Print the command and the configuration with which an MCP client reaches this server.
+
+    Nothing is changed and nothing started. A token is never printed: configurations for --url name the variable MCP_MIMIC_TOKEN instead. Refused for a credentialed store without a named reader.
+
+    Example: mcp-mimic inspect claude-code --store store --patient 12345678 --as-of 2150-03-04T14:00:00
+    """
+    from mcp_mimic.clients import configuration
+
+    given = dict(locals())
+    typer.echo(configuration(client, _settings(given).settings, url))
 
 
 @app.command()
 def seal(
     audit: Annotated[Path, typer.Option(help="Audit folder of the live server.", show_default=False)],
+    grant: Annotated[
+        str | None, typer.Option(metavar="ID", help="Which session, of a server with --grants.")
+    ] = None,
 ) -> None:
     """Close the audit of a live server for good; it answers no further call.
 
@@ -214,7 +357,7 @@ def seal(
 
     from mcp_mimic.governance.sealing import request_seal
 
-    typer.echo(json.dumps(request_seal(audit)))
+    typer.echo(json.dumps(request_seal(audit, grant)))
 
 
 @audits.command()
@@ -248,6 +391,14 @@ def _audit_text(found: "Verification") -> str:
     if found.torn:
         lines.append(f"{found.torn} bytes of a torn line follow: its server was killed, or is writing")
     return "\n".join(lines)
+
+
+def _settings_text(shown: "Mapping[str, Mapping[str, Any]]") -> str:
+    from json import dumps
+
+    rows = [(name, dumps(setting["value"]), setting["from"]) for name, setting in shown.items()]
+    widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
+    return "\n".join(f"{name:<{widths[0]}}  {value:<{widths[1]}}  {origin}" for name, value, origin in rows)
 
 
 def _import_text(store: Path, manifest: "Manifest") -> str:

@@ -8,6 +8,9 @@ repeat a value.
 import json
 import logging
 import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TextIO
 
@@ -21,27 +24,50 @@ _LIBRARIES = ("fastmcp", "mcp", "uvicorn", "uvicorn.error", "asyncio")
 def event(name: str, message: str = "", *, level: int = logging.INFO, **fields: str | int | None) -> None:
     """Log one event; `message` is for people and holds no value of a record or a call.
 
-    Fields that are None are left out. Until `configure` was called, only warnings are shown, by their message.
+    Fields that are None are left out. Outside `logging_to_stderr` only warnings are shown, by their message.
     """
     known = {field: fields[field] for field in FIELDS if fields.get(field) is not None}
     _EVENTS.log(level, "%s", message or name, extra={"event": name, "fields": known, "said": bool(message)})
 
 
-def configure(form: str, stream: TextIO | None = None) -> None:
+@contextmanager
+def logging_to_stderr(form: str, stream: TextIO | None = None) -> Iterator[None]:
     """Send every log of this process to `stream` (stderr): `json`, `text`, or `auto` for text on a terminal."""
     out = sys.stderr if stream is None else stream
     handler = logging.StreamHandler(out)
     as_text = form == "text" or (form == "auto" and out.isatty())
     handler.setFormatter(_Text() if as_text else _Json())
-    root = logging.getLogger()
-    root.handlers[:] = [handler]
-    root.setLevel(logging.WARNING)
-    logging.getLogger("mcp_mimic").setLevel(logging.INFO)
-    for name in _LIBRARIES:
-        library = logging.getLogger(name)
-        library.handlers.clear()
-        library.propagate = True
-        library.setLevel(logging.ERROR)
+    loggers = [logging.getLogger(name) for name in ("", "mcp_mimic", *_LIBRARIES)]
+    before = [(logger, logger.level, logger.propagate, logger.handlers[:]) for logger in loggers]
+    for logger in loggers:
+        logger.handlers[:] = []
+        logger.propagate = True
+        logger.setLevel(logging.ERROR)
+    loggers[0].handlers[:] = [handler]
+    loggers[1].setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        for logger, level, propagate, handlers in before:
+            logger.propagate, logger.handlers[:] = propagate, handlers
+            logger.setLevel(level)
+
+
+class Flood:
+    """Keeps a flood of refusals from filling the log: so many a second are told, the rest only happen."""
+
+    def __init__(self, a_second: int = 10) -> None:
+        self._most = a_second
+        self._second = 0
+        self._count = 0
+
+    def tells(self) -> bool:
+        """Count one more; whether it is to be told."""
+        second = int(time.monotonic())
+        if second != self._second:
+            self._second, self._count = second, 0
+        self._count += 1
+        return self._count <= self._most
 
 
 def _line(record: logging.LogRecord) -> dict[str, str | int]:

@@ -1,5 +1,6 @@
 """The chart server of many sessions: each request's bearer token says which grant it is under."""
 
+import logging
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,11 +17,13 @@ from mcp_mimic.contract import Grant
 from mcp_mimic.errors import ChartServerError, GrantError, SettingsError, StoreError, ToolError
 from mcp_mimic.governance.decision import grants_tool
 from mcp_mimic.governance.redaction import audited_tool
-from mcp_mimic.logs import event
+from mcp_mimic.logs import Flood, event
 from mcp_mimic.server import INSTRUCTIONS, SERVER_NAME, answered, server_version
 from mcp_mimic.sessions import SessionOpener, Sessions
 from mcp_mimic.tools.catalogue import all_tools
 from mcp_mimic.tools.session import refusal
+
+_FLOOD = Flood()
 
 
 @dataclass(frozen=True)
@@ -94,15 +97,18 @@ def create_many_server(opener: SessionOpener, sessions: Sessions, auth: BearerAu
 def _unopened(grant: Grant, tool: str, error: Exception) -> ToolResult:
     """The answer where no session can be opened; paths and the subject's number stay in the operator's log."""
     code, message, remedy = _shown(error)
-    event(
-        "session_unavailable",
-        level=30,
-        grant=grant.grant,
-        tool=audited_tool(tool),
-        outcome="error",
-        rule=code,
-        reason=error.code if isinstance(error, ChartServerError) else type(error).__name__,
-    )
+    if _FLOOD.tells():
+        event(
+            "session_unavailable",
+            # A settings or store error names files; a grant's may name the subject.
+            error.message if isinstance(error, SettingsError | StoreError) else "",
+            level=logging.WARNING,
+            grant=grant.grant,
+            tool=audited_tool(tool),
+            outcome="error",
+            rule=code,
+            reason=error.code if isinstance(error, ChartServerError) else type(error).__name__,
+        )
     return refusal(code, message, remedy)
 
 

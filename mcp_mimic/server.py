@@ -75,14 +75,14 @@ async def answered(
     context: MiddlewareContext[CallToolRequestParams],
     call_next: CallNext[CallToolRequestParams, ToolResult],
 ) -> ToolResult:
-    """Refuse a call with a rule, or let its tool answer it in `session`; logged either way, bar a flood."""
+    """Refuse a call with a rule, or let its tool answer it in `session`; logged either way, bar a flood of refusals."""
     call = Call(session, context.message.name, context.message.arguments or {})
     session.busy += 1
     try:
         return await _decided(call, context, call_next)
     finally:
         session.busy -= 1
-        if not session.usage.unlogged:
+        if call.outcome == "ok" or session.flood.tells():
             event(
                 "call",
                 grant=session.grant.grant,
@@ -107,7 +107,10 @@ async def _decided(
         return await call_next(context)
     except ValidationError as error:
         return call.fail(
-            "error", "arguments", _argument_problems(error), f"see the input schema and example of {call.tool}"
+            "error",
+            "arguments",
+            _argument_problems(error),
+            f"see the input schema and example of {call.tool}",
         )
     finally:
         current.reset(token)

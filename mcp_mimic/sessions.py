@@ -174,9 +174,7 @@ class Sessions:
         return entry
 
     def _begin(self, grant: Grant) -> _Entry:
-        opening = asyncio.ensure_future(
-            anyio.to_thread.run_sync(self.opener, grant, limiter=self._openings)
-        )
+        opening = asyncio.ensure_future(anyio.to_thread.run_sync(self.opener, grant, limiter=self._openings))
         entry = self._entries[grant.grant] = _Entry(grant, opening)
         opening.add_done_callback(lambda _: self._opened(entry))
         return entry

@@ -38,9 +38,12 @@ class ServeSettings(BaseModel):
         description="Folder of grants by their ids: many sessions, each with a bearer token of `mcp-mimic grant`.",
     )
     token_key: Path | None = Field(
-        default=None, description="File of the key that signs the tokens; by default token.key among the grants."
+        default=None,
+        description="File of the key that signs the tokens; by default token.key among the grants.",
     )
-    patient: int | None = Field(default=None, description="Subject whose chart is served, instead of a grant.")
+    patient: int | None = Field(
+        default=None, description="Subject whose chart is served, instead of a grant."
+    )
     as_of: str | None = Field(default=None, description="The moment to be at, e.g. 2150-03-04T14:00:00.")
     sealed_hadm_id: int | None = Field(
         default=None, description="Admission whose summary and codes stay hidden."
@@ -58,7 +61,8 @@ class ServeSettings(BaseModel):
     host: str = Field(default="127.0.0.1", description="Address to listen on.")
     port: int = Field(default=8000, ge=0, le=65535, description="Port to listen on; 0 for any free one.")
     allow_hosts: tuple[str, ...] = Field(
-        default=(), description="Names that clients use in the Host header, besides localhost and the address."
+        default=(),
+        description="Names that clients use in the Host header, besides localhost and the address.",
     )
     slices: int = Field(default=16, ge=1, description="Charts in memory at once, with grants.")
     slice_memory: ByteSize = Field(
@@ -98,7 +102,8 @@ class ServeSettings(BaseModel):
             raise SettingsError("no folder of grants is named", "give --grants DIR")
         if not self.http:
             raise SettingsError(
-                "bearer tokens travel over HTTP, and stdio has one session", "add --http, or give --grant FILE"
+                "bearer tokens travel over HTTP, and stdio has one session",
+                "add --http, or give --grant FILE",
             )
         if self.audit is None:
             raise SettingsError(

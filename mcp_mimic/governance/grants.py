@@ -24,7 +24,9 @@ class GrantFolder:
         """The grant of that id; GrantError if there is none that can be used with this store."""
         path = self._path(grant_id)
         if path.is_symlink() or not os.path.lexists(path):
-            raise GrantError(f"there is no grant {grant_id}", "issue it: mcp-mimic grant", code="unknown_grant")
+            raise GrantError(
+                f"there is no grant {grant_id}", "issue it: mcp-mimic grant", code="unknown_grant"
+            )
         grant = read_grant(path)
         if grant.grant != grant_id or grant.store != self._store:
             raise GrantError(

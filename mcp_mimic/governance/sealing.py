@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import logging
 import os
 import socket
 import threading
@@ -13,14 +14,20 @@ from typing import Any
 from mcp_mimic.contract import read_audit
 from mcp_mimic.errors import ChartServerError, SealError, SettingsError
 from mcp_mimic.governance.audit import AUDIT_FILE
+from mcp_mimic.governance.grants import GRANT_ID
+from mcp_mimic.logs import event
 
 SEAL_SOCKET = ".seal.sock"
 _MAX_SOCKET_PATH = 100
 _TIMEOUT_SECONDS = 30
+_MAX_ID = 100
 
 
 class SealListener:
     """Waits on the socket and seals when somebody asks; a context around the server's life."""
+
+    _ends = True
+    """Whether a seal is the last thing to be asked for."""
 
     def __init__(self, folder: Path, seal: Callable[[], Mapping[str, Any]]) -> None:
         self._path = _socket_path(folder)
@@ -59,33 +66,55 @@ class SealListener:
                 return
             with connection, contextlib.suppress(OSError):
                 connection.settimeout(_TIMEOUT_SECONDS)
-                sealed = self._answer(connection)
+                sealed = self._answer(connection) and self._ends
 
     def _answer(self, connection: socket.socket) -> bool:
         """Seal and say so; a seal that could not be written, on a full disk say, may be asked for again."""
         try:
-            answer: Mapping[str, Any] = self._seal()
+            answer = self._sealed(connection)
         except ChartServerError as error:
+            event("seal_failed", level=logging.ERROR, reason=error.code)
             connection.sendall(json.dumps({"error": error.message}).encode() + b"\n")
             return False
-        self._path.unlink(missing_ok=True)
+        if self._ends:
+            self._path.unlink(missing_ok=True)
         with contextlib.suppress(OSError):
             connection.sendall(json.dumps(answer).encode() + b"\n")
         return True
 
+    def _sealed(self, _: socket.socket) -> Mapping[str, Any]:
+        return self._seal()
 
-def request_seal(folder: Path) -> dict[str, Any]:
+
+class GrantSealListener(SealListener):
+    """The same for a server of many sessions: who asks names the grant, and others may ask after."""
+
+    _ends = False
+
+    def __init__(self, folder: Path, seal: Callable[[str], Mapping[str, Any]]) -> None:
+        super().__init__(folder, dict)
+        self._seal_grant = seal
+
+    def _sealed(self, connection: socket.socket) -> Mapping[str, Any]:
+        return self._seal_grant(connection.recv(_MAX_ID).decode("ascii", "replace").strip())
+
+
+def request_seal(folder: Path, grant: str | None = None) -> dict[str, Any]:
     """Ask the live server of `folder` to seal, and return the number of calls and the last hash.
 
-    An audit that is sealed already gives the same again. SealError if no live server answers.
+    `grant` names one session of a server of many. An audit that is sealed already gives the same again.
+    SealError if no live server answers.
     """
-    sealed = _sealed(folder)
+    if grant is not None and GRANT_ID.fullmatch(grant) is None:
+        raise SealError("that is no grant's id", "name the id that mcp-mimic grant gave")
+    sealed = _sealed(folder if grant is None else folder / grant)
     if sealed is not None:
         return sealed
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
             connection.settimeout(_TIMEOUT_SECONDS)
             connection.connect(str(_socket_path(folder)))
+            connection.sendall(f"{grant or ''}\n".encode())
             with connection.makefile("rb") as stream:
                 answer = json.loads(stream.readline() or b"null")
     except (OSError, ValueError) as error:
@@ -93,7 +122,8 @@ def request_seal(folder: Path) -> dict[str, Any]:
             f"no live server answers in {folder}", "a dead server's audit stays unsealed; run the trial again"
         ) from error
     if not isinstance(answer, dict) or "error" in answer:
-        raise SealError(f"the server in {folder} could not seal", "look at the server's log")
+        said = f": {answer['error']}" if isinstance(answer, dict) else ""
+        raise SealError(f"the server in {folder} could not seal{said}", "look at the server's log")
     return answer
 
 

@@ -20,6 +20,7 @@ from mcp_mimic.errors import ToolError
 from mcp_mimic.governance.audit import AuditLog
 from mcp_mimic.governance.decision import UNMETERED_TOOLS, Decision, decide
 from mcp_mimic.governance.limits import FLOOD_FACTOR, Usage
+from mcp_mimic.logs import Flood
 from mcp_mimic.policies.corpus import Corpus
 from mcp_mimic.tools.cursor import CursorSigner
 from mcp_mimic.tools.recording import Presence, read_presence
@@ -52,6 +53,7 @@ class Session:
         self.usage = Usage(calls=audit.calls, chars=audit.chars)
         self.busy = 0
         """Calls in flight; counted by the server's event loop alone."""
+        self.flood = Flood()
         self.queries = threading.Semaphore(1)
         """One query_chart of a session runs at a time; the others wait."""
         self._lock = threading.Lock()

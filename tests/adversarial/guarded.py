@@ -162,7 +162,7 @@ def command(folder: Path, store: Store, *more: str) -> list[str]:
     grant.write_text(json.dumps(guarded_grant(store).to_json()))
     main = "from mcp_mimic.cli import main; main()"
     serve = ["serve", "--store", str(store.path), "--grant", str(grant), "--audit", str(folder / "audit")]
-    return [sys.executable, "-c", main, *serve, *more]
+    return [sys.executable, "-c", main, *serve, "--reader", "none=a test", *more]
 
 
 @contextmanager

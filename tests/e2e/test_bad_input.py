@@ -96,13 +96,23 @@ def test_a_file_cut_in_half(refuse: Refuse, small_source: Path, tmp_path: Path) 
 
 def test_a_grant_for_an_absent_subject(refuse: Refuse, small_store: Store) -> None:
     store = small_store.path
-    error, _ = refuse(SERVER, ["serve", "--store", store, "--patient", 99999999, "--as-of", "2150-03-01"])
+    whose = ["--patient", 99999999, "--as-of", "2150-03-01"]
+    error, _ = refuse(SERVER, ["serve", "--store", store, *whose, "--reader", "none=a test"])
     assert "99999999" in error
+
+
+def test_a_credentialed_store_that_nobody_may_read(refuse: Refuse, small_store: Store) -> None:
+    whose = ["--patient", ADA, "--as-of", "2150-03-01"]
+    for command in (["serve"], ["inspect", "claude-code"]):
+        error, hint = refuse(SERVER, [*command, "--store", small_store.path, *whose])
+        assert "no model is named that may read it" in error
+        assert "--reader 'MODEL=AGREEMENT'" in hint
 
 
 def test_an_as_of_before_birth(refuse: Refuse, small_store: Store) -> None:
     store = small_store.path
-    error, _ = refuse(SERVER, ["serve", "--store", store, "--patient", ADA, "--as-of", "1999-01-01"])
+    whose = ["--patient", ADA, "--as-of", "1999-01-01"]
+    error, _ = refuse(SERVER, ["serve", "--store", store, *whose, "--reader", "none=a test"])
     assert "before the patient's birth" in error
 
 

@@ -15,6 +15,7 @@ from harness.data import data_folder
 from harness.scenario import Scenario, load_scenario
 from mcp_mimic.chart.tasks import open_tasks
 from mcp_mimic.contract import canonical_json
+from mcp_mimic.governance.readers import Reader
 from mcp_mimic.http import http_app, open_server
 from mcp_mimic.server import ChartServer
 from mcp_mimic.settings import ServeSettings
@@ -112,7 +113,12 @@ def _label(store: Store, scenario: Scenario) -> dict[int, CohortRow]:
 @contextmanager
 def served(store: Store, task: Path, audit: Path) -> Iterator[tuple[str, ChartServer]]:
     """The chart server of a task over real HTTP: its address, and the server to seal."""
-    settings = ServeSettings(store.path, grant_file=task / "environment" / "grant.json", audit=audit)
+    settings = ServeSettings(
+        store=store.path,
+        grant=task / "environment" / "grant.json",
+        audit=audit,
+        readers=(Reader(model="none", agreement="a test"),),
+    )
     with open_server(settings) as chart:
         config = uvicorn.Config(
             http_app(chart, ()), port=0, log_level="error", access_log=False, ws="none", lifespan="on"

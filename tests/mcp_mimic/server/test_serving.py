@@ -8,7 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.request import Request, urlopen
@@ -21,6 +21,7 @@ from mcp_mimic.cli import run as mcp_mimic
 from mcp_mimic.contract import read_audit
 from mcp_mimic.errors import SettingsError
 from mcp_mimic.governance.decision import EXPLICIT_TOOLS
+from mcp_mimic.governance.readers import Reader, require_readers
 from mcp_mimic.http import open_server
 from mcp_mimic.settings import ServeSettings
 from mcp_mimic.store.store import Store
@@ -31,12 +32,13 @@ from tests.mcp_mimic.charts import make_grant
 AS_OF = "2150-03-03T12:00:00"
 COMMAND = [sys.executable, "-c", "from mcp_mimic.cli import main; main()"]
 
-CREDENTIALED = "this store is credentialed"
-"""A store of unknown origin counts as credentialed, and the operator is told once."""
+READER = Reader(model="none", agreement="a test")
+"""The store of the tests is of unknown origin, so it counts as credentialed."""
 
 
 def served(store: Store, *more: str) -> list[str]:
-    return ["serve", "--store", str(store.path), "--patient", str(ADA), "--as-of", AS_OF, *more]
+    whose = ["--patient", str(ADA), "--as-of", AS_OF]
+    return ["serve", "--store", str(store.path), *whose, "--reader", "none=a test", *more]
 
 
 @dataclass(frozen=True)
@@ -62,10 +64,10 @@ def http_server(store: Store, *more: str) -> Iterator[Served]:
     ) as process:
         assert process.stderr is not None
         try:
-            notice, listening = process.stderr.readline(), process.stderr.readline()
-            assert notice.startswith(CREDENTIALED)
-            assert listening.startswith("listening on ")
-            yield Served(process, listening.removeprefix("listening on ").strip())
+            told: dict[str, str] = {}
+            while told.get("event") != "listening":
+                told = json.loads(process.stderr.readline())
+            yield Served(process, told["message"].removeprefix("listening on "))
         finally:
             process.kill()
 
@@ -83,9 +85,13 @@ def test_a_stdio_client_lists_and_calls_tools_and_stdout_is_protocol_only(
             result = await client.call_tool_mcp("get_medications", {"names": ["calcium"]})
             assert result.structured_content["rows"][-1]["eid"] == "emar:9"
             await client.call_tool_mcp("get_labs", {"nope": "secret"})
-        told = log.read_text().splitlines()
-        assert len(told) == 1
-        assert told[0].startswith(CREDENTIALED)
+        told = [json.loads(line) for line in log.read_text().splitlines()]
+        assert [line["event"] for line in told] == ["readers", "call", "call"]
+        assert [(line["tool"], line["outcome"], line.get("rule")) for line in told[1:]] == [
+            ("get_medications", "ok", None),
+            ("get_labs", "error", "arguments"),
+        ]
+        assert "secret" not in log.read_text()
         assert len(read_audit((tmp_path / "audit.jsonl").read_text().splitlines()).calls) == 2
 
     asyncio.run(run())
@@ -105,6 +111,8 @@ def test_over_http_real_clients_plain_calls_and_the_host_guard(small_store: Stor
         assert [row["eid"] for row in plain["result"]["structuredContent"]["rows"]] == eids
         with urlopen(server.url.replace("/mcp", "/health"), timeout=30) as answer:
             assert json.load(answer) == {"status": "ok"}
+        with urlopen(server.url.replace("/mcp", "/ready"), timeout=30) as answer:
+            assert json.load(answer) == {"status": "ready"}
         for headers in ({"host": "evil.example"}, {"origin": "http://evil.example"}):
             with pytest.raises(OSError, match=r"421|403"):
                 server.post("tools/list", {}, **headers)
@@ -152,7 +160,8 @@ def test_a_signal_ends_the_server_without_seal_or_traceback(
         os.kill(server.process.pid, number)
         assert server.process.wait(timeout=30) == 0
         assert server.process.stderr is not None
-        assert server.process.stderr.read() == ""
+        told = [json.loads(line)["event"] for line in server.process.stderr.read().splitlines()]
+        assert told == ["stopping", "stopped"]
     assert not read_audit((tmp_path / "audit.jsonl").read_text().splitlines()).sealed
     assert [path.name for path in tmp_path.iterdir()] == ["audit.jsonl"]
 
@@ -186,31 +195,40 @@ def _grant_file(folder: Path, **changes: Any) -> str:
 
 
 def test_a_server_without_an_audit_says_so_in_one_line(
-    small_store: Store, capsys: pytest.CaptureFixture[str]
+    small_store: Store, caplog: pytest.LogCaptureFixture
 ) -> None:
-    settings = ServeSettings(store=small_store.path, patient=ADA, as_of=AS_OF)
+    settings = ServeSettings(store=small_store.path, patient=ADA, as_of=AS_OF, readers=(READER,))
     with open_server(settings):
-        told = capsys.readouterr().err.splitlines()
-    assert [line for line in told if not line.startswith(CREDENTIALED)] == [
-        "no audit is kept and no report taken: name a folder with --audit"
-    ]
+        pass
+    assert caplog.messages == ["no audit is kept and no report taken: name a folder with --audit"]
 
 
 def test_a_second_chart_is_not_served_into_the_audit_of_the_first(small_store: Store, tmp_path: Path) -> None:
-    first = ServeSettings(store=small_store.path, patient=ADA, as_of=AS_OF, audit=tmp_path)
+    first = ServeSettings(store=small_store.path, patient=ADA, as_of=AS_OF, audit=tmp_path, readers=(READER,))
     with open_server(first):
         pass
     with open_server(first):
         pass
-    later = replace(first, as_of="2150-03-03T13:00:00")
+    later = first.model_copy(update={"as_of": "2150-03-03T13:00:00"})
     with pytest.raises(SettingsError, match="another grant"), open_server(later):
         pass
+
+
+@pytest.mark.parametrize("classification", ["synthetic", "open", "credentialed"])
+def test_only_a_credentialed_store_asks_who_reads_it(classification: str) -> None:
+    store = Path("store")
+    require_readers(store, classification, [READER])
+    if classification == "credentialed":
+        with pytest.raises(SettingsError, match="no model is named"):
+            require_readers(store, classification, [])
+    else:
+        require_readers(store, classification, [])
 
 
 def test_startup_mistakes_are_one_line_a_hint_and_exit_2(
     small_store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    store = ["--store", str(small_store.path)]
+    store = ["--store", str(small_store.path), "--reader", "none=a test"]
     patient = ["--patient", str(ADA)]
     blocked = tmp_path / "file"
     blocked.write_text("")
@@ -221,7 +239,10 @@ def test_startup_mistakes_are_one_line_a_hint_and_exit_2(
         "before the patient's birth": [*store, *patient, "--as-of", "1999-01-01T00:00:00"],
         "--as-of must be a time": [*store, *patient, "--as-of", "noon"],
         "another store": [*store, "--grant", _grant_file(tmp_path)],
-        "both a grant file and flags": [*store, *patient, "--grant", str(tmp_path / "grant.json")],
+        "no store is named": [*patient, "--as-of", AS_OF],
+        "no model is named that may read it": [*store[:2], *patient, "--as-of", AS_OF],
+        "write it as MODEL=AGREEMENT": [*store, *patient, "--as-of", AS_OF, "--reader", "gpt"],
+        "two settings say whose chart": [*store, *patient, "--grant", str(tmp_path / "grant.json")],
         "cannot be made": [*store, *patient, "--as-of", AS_OF, "--audit", str(blocked / "audit")],
         "cannot listen": [*store, *patient, "--as-of", AS_OF, "--http", "--host", "no.such.host.invalid"],
     }
@@ -239,7 +260,7 @@ def test_a_grant_file_for_this_store_is_served(small_store: Store, tmp_path: Pat
     )
 
     async def run() -> None:
-        arguments = ["serve", "--store", str(small_store.path), "--grant", grant]
+        arguments = ["serve", "--store", str(small_store.path), "--grant", grant, "--reader", "none=a test"]
         async with Client(StdioTransport(COMMAND[0], [*COMMAND[1:], *arguments])) as client:
             assert [tool.name for tool in await client.list_tools()] == ["get_labs"]
 
