@@ -42,6 +42,10 @@ class Prose:
         """Where the term begins in the folded text."""
         return term.occurrences(self.folded)
 
+    def holds(self, term: Term) -> bool:
+        """Whether the term begins anywhere in the text."""
+        return term.piece in self.folded
+
     @cached_property
     def _starts(self) -> list[int]:
         """Where each passage begins in the folded text: at the blank before its first word."""

@@ -8,6 +8,7 @@ texts, their order and the terms.
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from math import log
 
 from mcp_mimic.text.passages import Passage
@@ -19,6 +20,7 @@ _DIGITS = 9
 """Scores are compared to so many digits, so that no machine's arithmetic decides."""
 
 _BEFORE, _AFTER = 80, 200
+_ASCII_WORD = re.compile(r"[A-Za-z0-9]+")
 _STRETCH = re.compile(r"\S+")
 
 
@@ -79,6 +81,9 @@ def _first_word(text: str, terms: Sequence[Term]) -> tuple[int, int]:
     folded = fold(text)
     begins = [positions[0] for term in terms if (positions := term.occurrences(folded))]
     wanted = folded[: min(begins, default=0) + 1].count(" ")
+    if text.isascii():
+        word = next(islice(_ASCII_WORD.finditer(text), wanted - 1, None), None)
+        return word.span() if word else (0, 0)
     seen = 0
     for stretch in _STRETCH.finditer(text):
         seen += len(words(stretch[0]))

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Annotated, Any, Literal
 
 from fastmcp.tools import ToolResult
@@ -154,17 +154,18 @@ class _Search:
             "complete": complete,
             "next_cursor": cursor,
             "passages": [dict(line.row) for line in lines],
-            "other_kind": self._other_kind(),
+            "other_kind": self._other_kind,
             "record_text": ["passages.snippet"],
             "replaced": sum(line.replaced for line in lines),
         }
         eids = tuple(line.row["eid"] for line in lines)
         return Rendered(self._text(structured, lines), structured, coverage if self.covers else None, eids)
 
+    @cached_property
     def _other_kind(self) -> dict[str, int]:
         """How many notes of the other kind hold a term."""
         return {
-            table: sum(any(note.prose.occurrences(term) for term in self.terms) for note in notes)
+            table: sum(any(note.prose.holds(term) for term in self.terms) for note in notes)
             for table, notes in self.shelves.items()
             if table != self.table
         }

@@ -1,0 +1,55 @@
+"""Which passages a search finds, in which order, and the words that it shows of them."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mcp_mimic.text.prose import note_prose
+from mcp_mimic.text.ranking import find_passages, snippet
+from mcp_mimic.text.words import parse_query
+
+
+def found(query: str, *texts: str) -> list[tuple[int, int]]:
+    hits = find_passages([note_prose(text, report=True) for text in texts], parse_query(query))
+    return [(hit.place, hit.passage.number) for hit in hits]
+
+
+def test_rarer_terms_and_more_of_them_come_first() -> None:
+    common = "stable " * 20
+    assert found("stable sepsis", common, f"{common} sepsis", "stable") == [(1, 1), (0, 1), (2, 1)]
+
+
+def test_a_phrase_that_spans_two_passages_is_found_where_it_begins() -> None:
+    text = "x " * 594 + "ejection " + "fraction " + "y " * 400
+    assert found('"ejection fraction"', text) == [(0, 1)]
+
+
+def test_equals_keep_the_order_of_the_texts() -> None:
+    assert found("same", "same words", "same words", "same words") == [(0, 1), (1, 1), (2, 1)]
+
+
+@pytest.mark.parametrize(
+    ("text", "query", "shown"),
+    [
+        ("LVEF was\n 25% today", "25", "LVEF was 25% today"),
+        ("a " * 100 + "sepsis " + "b " * 200, "sepsis", "… " + "a " * 40 + "sepsis " + "b " * 99 + "…"),
+        ("naïve é " + "ü " * 100 + "EF\u200b 30", "ef", "… " + "ü " * 40 + "EF\u200b 30"),
+        ("one " + "x" * 300, "nothing", "one …"),
+    ],
+)
+def test_a_snippet_shows_the_words_around_the_first_place(text: str, query: str, shown: str) -> None:
+    assert snippet(text, parse_query(query)) == shown
+
+
+@given(st.text(alphabet="ab éß\u200b\n.-_1", max_size=400), st.sampled_from(["a", "ab", "1", "é", "ss"]))
+def test_every_passage_with_a_term_is_found_and_no_other(text: str, word: str) -> None:
+    prose = note_prose(text, report=True)
+    terms = parse_query(word)
+    hits = find_passages([prose], terms)
+    holding = [
+        p.number for p in prose.passages if terms[0].occurrences(f" {' '.join(prose.folded.split())} ")
+    ]
+    assert bool(hits) == prose.holds(terms[0]) == bool(holding)
+    for hit in hits:
+        assert hit.counts[terms[0]] > 0
+        assert snippet(hit.passage.of(prose.text), terms).strip("… ")
