@@ -62,6 +62,7 @@ def issue_token(settings: ServeSettings, asked: Request, span: str) -> Issued:
         grant = bind_to_store(_asked_grant(asked), store.manifest.fingerprint)
         require_known_tools(grant)
         _require_subject(store, grant)
+        folder.path(grant.grant)
         make_folder(settings.grants)
         key = make_key(settings.key_file())
         folder.write(grant)

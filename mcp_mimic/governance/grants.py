@@ -22,7 +22,7 @@ class GrantFolder:
 
     def read(self, grant_id: str) -> Grant:
         """The grant of that id; GrantError if there is none that can be used with this store."""
-        path = self._path(grant_id)
+        path = self.path(grant_id)
         if path.is_symlink() or not os.path.lexists(path):
             raise GrantError(
                 f"there is no grant {grant_id}", "issue it: mcp-mimic grant", code="unknown_grant"
@@ -38,7 +38,7 @@ class GrantFolder:
 
     def write(self, grant: Grant) -> Path:
         """Write a new grant, readable by its owner only; GrantError if its id is taken or cannot name a file."""
-        path = self._path(grant.grant)
+        path = self.path(grant.grant)
         if grant.store != self._store:
             raise GrantError(f"grant {grant.grant} is bound to another store", "issue it for this store")
         try:
@@ -56,7 +56,8 @@ class GrantFolder:
             file.write(json.dumps(grant.to_json(), indent=2) + "\n")
         return path
 
-    def _path(self, grant_id: str) -> Path:
+    def path(self, grant_id: str) -> Path:
+        """The file of the grant of that id; GrantError if it cannot name one."""
         if GRANT_ID.fullmatch(grant_id) is None:
             raise GrantError(
                 "a grant's id is 1 to 64 letters, digits, - and _, and begins with a letter or digit",

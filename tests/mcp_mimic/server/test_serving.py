@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -58,7 +59,12 @@ class Served:
 
 @contextmanager
 def http_server(store: Store, *more: str) -> Iterator[Served]:
-    arguments = [*COMMAND, *served(store, "--http", "--port", "0", *more)]
+    with http_process([*COMMAND, *served(store, "--http", "--port", "0", *more)]) as server:
+        yield server
+
+
+@contextmanager
+def http_process(arguments: list[str]) -> Iterator[Served]:
     with subprocess.Popen(
         arguments, stderr=subprocess.PIPE, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True
     ) as process:
@@ -186,6 +192,68 @@ def test_a_signal_ends_a_stdio_server_that_still_has_a_client(small_store: Store
         process.terminate()
         assert process.wait(timeout=30) == 0
     assert [path.name for path in tmp_path.iterdir()] == ["audit.jsonl"]
+
+
+SLOW_QUERY = "select count(*) from range(40000) a, range(40000) b where a.range * b.range % 7 = 3"
+
+
+def _wait_for_a_query(process: subprocess.Popen[str]) -> None:
+    """Until the process answers a query, which has a process of its own."""
+    children = Path(f"/proc/{process.pid}/task")
+    while not any((task / "children").read_text() for task in children.iterdir()):
+        assert process.poll() is None
+
+
+def _query_grant(store: Store, folder: Path) -> list[str]:
+    tools = ["get_labs", "query_chart"]
+    grant = _grant_file(folder, subject_id=ADA, as_of=AS_OF, store=store.manifest.fingerprint, tools=tools)
+    where = ["--audit", str(folder / "audit"), "--reader", "none=a test"]
+    return ["serve", "--store", str(store.path), "--grant", grant, *where]
+
+
+@pytest.mark.slow
+def test_a_call_in_flight_is_finished_after_sigterm_over_http(small_store: Store, tmp_path: Path) -> None:
+    arguments = [*COMMAND, *_query_grant(small_store, tmp_path), "--http", "--port", "0"]
+    with http_process(arguments) as server, ThreadPoolExecutor() as pool:
+        call = {"name": "query_chart", "arguments": {"sql": SLOW_QUERY}}
+        answer = pool.submit(server.post, "tools/call", call)
+        _wait_for_a_query(server.process)
+        server.process.terminate()
+        assert answer.result()["result"]["structuredContent"]["complete"] is True
+        assert server.process.wait(timeout=30) == 0
+        with pytest.raises(OSError, match="refused"):
+            server.post("tools/list", {})
+    reading = read_audit((tmp_path / "audit" / "audit.jsonl").read_text().splitlines())
+    assert [(call["outcome"], reading.sealed) for call in reading.calls] == [("ok", False)]
+
+
+@pytest.mark.slow
+def test_a_call_in_flight_is_finished_after_sigterm_over_stdio(small_store: Store, tmp_path: Path) -> None:
+    arguments = [*COMMAND, *_query_grant(small_store, tmp_path)]
+    with subprocess.Popen(
+        arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        hello = {
+            "protocolVersion": "2025-06-18",
+            "capabilities": {},
+            "clientInfo": {"name": "t", "version": "1"},
+        }
+        call = {"name": "query_chart", "arguments": {"sql": SLOW_QUERY}}
+        for message in (
+            {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello},
+            {"jsonrpc": "2.0", "method": "notifications/initialized"},
+            {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": call},
+        ):
+            process.stdin.write(json.dumps(message) + "\n")
+            process.stdin.flush()
+        assert json.loads(process.stdout.readline())["id"] == 1
+        _wait_for_a_query(process)
+        process.terminate()
+        answer = json.loads(process.stdout.readline())
+        assert answer["result"]["structuredContent"]["complete"] is True
+        assert process.wait(timeout=30) == 0
 
 
 def _grant_file(folder: Path, **changes: Any) -> str:
