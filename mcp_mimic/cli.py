@@ -128,6 +128,10 @@ def import_(
         raise typer.BadParameter(f"{release!r} is not one of {', '.join(RELEASES)}", param_hint="--release")
     with import_progress() as progress:
         manifest = import_store(sources, store, release=release, memory=memory, progress=progress)
+    for entry in manifest.tables.values():
+        if entry.unread:
+            unread = ", ".join(name or "(unnamed)" for name in entry.unread)
+            typer.echo(f"{entry.source}: not served, no rule: {unread}", err=True)
     typer.echo(manifest.model_dump_json(indent=2) if json else _import_text(store, manifest))
 
 
@@ -330,7 +334,7 @@ def inspect(
 ) -> None:
     """Print the command and the configuration with which an MCP client reaches this server.
 
-    Nothing is changed and nothing started. A token is never printed: configurations for --url name the variable MCP_MIMIC_TOKEN instead. Refused for a credentialed store without a named reader.
+    Nothing is changed and nothing started. A token is never printed: configurations for --url name the variable MIMIC_TOKEN instead. Refused for a credentialed store without a named reader.
 
     Example: mcp-mimic inspect claude-code --store store --patient 12345678 --as-of 2150-03-04T14:00:00
     """

@@ -491,8 +491,9 @@ def _write_parquet(file: Path, table: Table, text: str) -> None:
     columns = ", ".join(f"'{column.name}': '{column.type}'" for column in table.columns)
     source = file.with_suffix(".partial")
     source.write_text(text, encoding="utf-8")
-    duckdb.sql(
-        f"COPY (FROM read_csv('{source}', header = true, auto_detect = false, delim = ',', quote = '\"', "
-        f"escape = '\"', columns = {{{columns}}})) TO '{file}' (FORMAT parquet)"
-    )
+    with duckdb.connect() as connection:
+        connection.execute(
+            f"COPY (FROM read_csv('{source}', header = true, auto_detect = false, delim = ',', quote = '\"', "
+            f"escape = '\"', columns = {{{columns}}})) TO '{file}' (FORMAT parquet)"
+        )
     source.unlink()

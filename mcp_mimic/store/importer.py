@@ -294,7 +294,7 @@ class _Import:
             source=source.label if source else None,
             sha256=entry.sha256 or None,
             digest=entry.digest,
-            unread=tuple(unread(TABLES[name], entry.columns)),
+            unread=unread(TABLES[name], entry.columns),
         )
 
 

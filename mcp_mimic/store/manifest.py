@@ -26,7 +26,7 @@ class TableEntry(BaseModel):
     source: str | None
     sha256: str | None
     digest: str
-    unread: tuple[str, ...] = ()
+    unread: list[str] = []
 
 
 class Manifest(BaseModel):

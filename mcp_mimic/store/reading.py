@@ -16,7 +16,8 @@ from mcp_mimic.store.store import first_line
 from mcp_mimic.store.strict import LONGEST_VALUE, OWN_KEY, Misfit, misfit, typed_select
 
 _LINE = re.compile(r"CSV Error on Line: (\d+)")
-_LONG_LINE = 16_000_000
+_LONG_LINE = 4_000_000  # the longest notes have about a hundred thousand characters
+_NOT_UTF8 = "Invalid unicode"
 
 
 def typed_rows(connection: duckdb.DuckDBPyConnection, source: SourceFile, columns: tuple[str, ...]) -> str:
@@ -29,6 +30,8 @@ def typed_rows(connection: duckdb.DuckDBPyConnection, source: SourceFile, column
     relation = (
         f"read_csv({quote_text(str(source.path))}, auto_detect = false, header = true, delim = ',', "
         f"quote = '\"', escape = '\"', nullstr = '', strict_mode = true, max_line_size = {_LONG_LINE}, "
+        # By default a buffer holds sixteen such lines, whatever the memory limit.
+        f"buffer_size = {2 * _LONG_LINE}, "
         f"columns = {{{declared}}})"
     )
     return typed_select(source.table, relation, columns)
@@ -59,6 +62,12 @@ def reading(source: SourceFile) -> Iterator[None]:
             raise StoreError(
                 f"{source.path}: cannot be read ({first_line(error)})",
                 "compare it with the release's SHA256SUMS.txt",
+            ) from error
+        if _NOT_UTF8 in str(error):
+            raise StoreError(
+                f"{source.path}: line {line[1]} is not UTF-8 text",
+                "download it again, or convert it: iconv -f LATIN1 -t UTF-8 (if that is what it is in)",
+                code="bad_row",
             ) from error
         raise StoreError(
             f"{source.path}: line {line[1]} is not a row of {source.table.qualified} ({_reason(str(error))})",

@@ -1,8 +1,9 @@
 """What is published about the releases: row counts, and how a source is recognised by them.
 
 Counts come from the validation scripts that the MIMIC team publishes in the mimic-code repository
-(MIT-LCP/mimic-code, folders mimic-iv, mimic-iv-note and mimic-iv-ed, `buildmimic`). A table for which
-nothing is published has no count here.
+(MIT-LCP/mimic-code, folders mimic-iv, mimic-iv-note and mimic-iv-ed, `buildmimic`), those of radiographs
+from the descriptions of MIMIC-CXR and MIMIC-CXR-JPG. A table for which nothing is published (ecg and echo
+are described in round numbers only) has no count here.
 """
 
 from collections.abc import Mapping
@@ -61,7 +62,7 @@ _CORE = {
     ),
 }
 
-# MIMIC-IV-Note and MIMIC-IV-ED have had no release after 2.2; both are used with MIMIC-IV 2.2 and 3.1.
+# Modules have releases of their own; the same one goes with MIMIC-IV 2.2 and 3.1.
 _MODULES = {
     "note": _counts(
         "mimic-code, mimic-iv-note/buildmimic/postgres/validate.sql",
@@ -70,6 +71,10 @@ _MODULES = {
     "ed": _counts(
         "mimic-code, mimic-iv-ed/buildmimic/postgres/validate.sql (MIMIC-IV-ED 2.2)",
         ed="edstays:425087 diagnosis:899050 medrecon:2987342 pyxis:1586053 triage:425087 vitalsign:1564610",
+    ),
+    "cxr": _counts(
+        "descriptions of MIMIC-CXR 2.0.0 and MIMIC-CXR-JPG 2.0.0 (PhysioNet)",
+        cxr="metadata:377110 chexpert:227827 record_list:377110 study_list:227835",
     ),
 }
 

@@ -30,6 +30,11 @@ def read(file: Path, name: str) -> list[dict[str, Any]]:
         return [dict(zip(relation.columns, row, strict=True)) for row in relation.fetchall()]
 
 
+def write_parquet(sql: str) -> None:
+    with duckdb.connect() as connection:
+        connection.execute(sql)
+
+
 def read_lab(tmp_path: Path, suffix: str = ".csv.gz", **values: object) -> dict[str, Any]:
     return read(write_table(tmp_path, "hosp.labevents", [LAB | values], suffix=suffix), "hosp.labevents")[0]
 
@@ -119,26 +124,26 @@ def test_a_date_may_carry_midnight_but_no_other_time(tmp_path: Path) -> None:
 
 def test_a_parquet_column_may_have_another_number_type_when_every_value_fits(tmp_path: Path) -> None:
     file = tmp_path / "caregiver.parquet"
-    duckdb.sql(f"COPY (SELECT 7.0::DOUBLE AS caregiver_id) TO '{file}' (FORMAT parquet)")
+    write_parquet(f"COPY (SELECT 7.0::DOUBLE AS caregiver_id) TO '{file}' (FORMAT parquet)")
     assert read(file, "icu.caregiver") == [{"caregiver_id": 7}]
-    duckdb.sql(f"COPY (SELECT 7.5::DOUBLE AS caregiver_id) TO '{file}' (FORMAT parquet)")
+    write_parquet(f"COPY (SELECT 7.5::DOUBLE AS caregiver_id) TO '{file}' (FORMAT parquet)")
     with pytest.raises(StoreError, match=r"column caregiver_id: '7\.5' is not a whole number"):
         read(file, "icu.caregiver")
 
 
 def test_a_parquet_text_column_stored_as_numbers_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "provider.parquet"
-    duckdb.sql(f"COPY (SELECT 12 AS provider_id) TO '{file}' (FORMAT parquet)")
+    write_parquet(f"COPY (SELECT 12 AS provider_id) TO '{file}' (FORMAT parquet)")
     with pytest.raises(StoreError, match="provider_id is stored as INTEGER, it must be text"):
         read(file, "hosp.provider")
-    duckdb.sql(f"COPY (SELECT NULL::INTEGER AS provider_id) TO '{file}' (FORMAT parquet)")
+    write_parquet(f"COPY (SELECT NULL::INTEGER AS provider_id) TO '{file}' (FORMAT parquet)")
     assert read(file, "hosp.provider") == [{"provider_id": None}]
 
 
 def test_a_parquet_time_with_a_zone_is_refused(tmp_path: Path) -> None:
     file = write_table(tmp_path, "hosp.labevents", [LAB], suffix=".parquet")
     zoned = tmp_path / "zoned.parquet"
-    duckdb.sql(
+    write_parquet(
         f"COPY (SELECT * REPLACE (charttime::VARCHAR || '+00' AS charttime) FROM '{file}') TO '{zoned}' (FORMAT parquet)"
     )
     with pytest.raises(StoreError, match=r"column charttime.*is not a time without zone"):
