@@ -8,6 +8,7 @@ from typing import Any
 from fastmcp.tools import Tool
 
 from mcp_mimic.governance.decision import EXPLICIT_TOOLS
+from mcp_mimic.operations import commands_page, errors_page, settings_page
 from mcp_mimic.store.tables import TABLES
 from mcp_mimic.tools.catalogue import all_tools
 from mcp_mimic.tools.source import Source
@@ -40,7 +41,12 @@ def tools_page() -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-PAGES: dict[str, Callable[[], str]] = {"tools.md": tools_page}
+PAGES: dict[str, Callable[[], str]] = {
+    "tools.md": tools_page,
+    "settings.md": settings_page,
+    "commands.md": commands_page,
+    "errors.md": errors_page,
+}
 """The pages by file name."""
 
 

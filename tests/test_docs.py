@@ -156,8 +156,11 @@ def test_every_command_and_option_that_a_page_names_exists(page: Path) -> None:
             if command is None:
                 unknown.append(call[0])
                 continue
+            inner = getattr(command, "commands", {})
+            command = next((inner[word] for word in rest.split()[:1] if word in inner), command)
             # behind another program, such as an inspector, options may be that program's
             own = line[: call.start()].strip() in ("", "$", "uv run", "$ uv run")
+            own = own and not command.context_settings.get("ignore_unknown_options")
             known = {option for each in command.params for option in (*each.opts, *each.secondary_opts)}
             known.add("--help")
             unknown += [
