@@ -73,7 +73,7 @@ async def _attempt_all(front: Front, attempts: tuple[Attempt, ...]) -> None:
     assert not (await front.call("get_labs", {})).is_error
 
 
-@pytest.mark.parametrize("front", FRONTS)
+@pytest.mark.parametrize("front", ["http", pytest.param("stdio", marks=pytest.mark.slow)])
 def test_every_attempt_is_refused_by_its_rule_and_audited(store: Store, tmp_path: Path, front: str) -> None:
     async def go() -> None:
         async with FRONTS[front](tmp_path, store) as served:
@@ -111,6 +111,7 @@ def test_a_message_that_is_no_call_is_answered_with_an_error_and_the_server_goes
         assert answers(url)
 
 
+@pytest.mark.slow
 def test_lines_that_are_no_message_end_no_server_over_stdio(store: Store, tmp_path: Path) -> None:
     """A client's transport would not send these: they are written to the process itself."""
     hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}

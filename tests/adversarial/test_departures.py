@@ -71,6 +71,7 @@ def calls_of(folder: Path) -> list[tuple[str, str, str | None]]:
     return [(call["tool"], call["outcome"], call["rule"]) for call in calls]
 
 
+@pytest.mark.slow
 def test_a_query_over_stdio_is_stopped_and_audited_when_its_client_goes(store: Store, tmp_path: Path) -> None:
     audit = tmp_path / "audit"
     with subprocess.Popen(
@@ -90,6 +91,7 @@ def test_a_query_over_stdio_is_stopped_and_audited_when_its_client_goes(store: S
     assert calls_of(audit) == [("query_chart", "refused", "query.departed")]
 
 
+@pytest.mark.slow
 def test_a_killed_server_leaves_no_query_behind(store: Store, tmp_path: Path) -> None:
     audit = tmp_path / "audit"
     with served_http(tmp_path, store) as url, ThreadPoolExecutor(1) as pool:
@@ -108,6 +110,7 @@ def _post_to_its_end(url: str) -> None:
         httpx.post(url, content=message("tools/call", ENDLESS), headers=HEADERS, timeout=30)
 
 
+@pytest.mark.slow
 def test_everything_at_once_makes_one_unbroken_audit(store: Store, tmp_path: Path) -> None:
     good = {"name": "get_labs", "arguments": {"limit": 1}}
     bad = {"name": "get_labs", "arguments": {"subject_id": 10000002}}

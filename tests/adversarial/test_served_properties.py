@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from datetime import date, datetime, timedelta
 from functools import cache
@@ -92,7 +93,6 @@ async def _pages(session: Session, tool: str, arguments: dict[str, Any]) -> list
 
 def _require_counts(pages: list[Told], eids: list[str], total: int) -> None:
     assert len(eids) == total
-    assert len(set(eids)) == total
     assert [page.data["complete"] for page in pages] == [False] * (len(pages) - 1) + [True]
     assert {page.data["total"] for page in pages} == {total}
     assert pages[-1].data["returned"] == total
@@ -121,11 +121,7 @@ def grants(draw: st.DrawFn, store: Store) -> dict[str, Any]:
     }
 
 
-@settings(quick, max_examples=8)
-@given(data=st.data())
-def test_every_row_is_the_subjects_and_known_by_then_and_counts_agree(
-    store: Store, data: st.DataObject
-) -> None:
+def _serve_a_grant(store: Store, data: st.DataObject) -> None:
     grant = data.draw(grants(store))
     subject_id, as_of = grant["subject_id"], grant["as_of"]
     order = data.draw(st.sampled_from(["newest", "oldest"]))
@@ -144,11 +140,31 @@ def test_every_row_is_the_subjects_and_known_by_then_and_counts_agree(
                     answer = page.text + json.dumps(page.data)
                     assert not [number for number in (*others, str(subject_id)) if number in answer], tool
                 _require_counts(pages, eids, pages[0].data["total"])
+                stored = _stored(store.path, pages[0].data["source"], subject_id)
+                # the images of a study share its evidence id; no row comes more often than it is there
+                assert not [e for e, n in Counter(eids).items() if n > len(stored.get(e, "1"))]
             lines = (folder / "audit.jsonl").read_text().splitlines()
             served = {eid for call in read_audit(lines).calls for eid in call["eids"]}
             assert served <= {eid for table in TABLES for eid in _known(store, table, subject_id, as_of)}
 
     asyncio.run(go(_folder(store)))
+
+
+@settings(quick, max_examples=3)
+@given(data=st.data())
+def test_every_row_is_the_subjects_and_known_by_then_and_counts_agree(
+    store: Store, data: st.DataObject
+) -> None:
+    _serve_a_grant(store, data)
+
+
+@pytest.mark.slow
+@settings(quick, max_examples=40)
+@given(data=st.data())
+def test_every_row_is_the_subjects_and_known_by_then_and_counts_agree_at_length(
+    store: Store, data: st.DataObject
+) -> None:
+    _serve_a_grant(store, data)
 
 
 def _known(store: Store, table: str, subject_id: int, as_of: datetime) -> set[str]:
@@ -242,7 +258,7 @@ def _fuzz(store: Store, some: list[tuple[str, dict[str, Any]]]) -> None:
     asyncio.run(go(_folder(store)))
 
 
-@settings(quick, max_examples=15)
+@settings(quick, max_examples=8)
 @given(some=st.lists(calls(), min_size=8, max_size=8))
 def test_no_arguments_of_any_tool_cause_an_internal_error(store: Store, some: list[Any]) -> None:
     _fuzz(store, some)
@@ -262,7 +278,7 @@ sql_texts = st.lists(
 )
 
 
-@settings(quick, max_examples=300)
+@settings(quick, max_examples=150)
 @given(words=sql_texts)
 def test_any_text_as_sql_is_one_select_or_refused_with_a_rule(words: list[str]) -> None:
     sql = "select " + " ".join(words)

@@ -188,6 +188,7 @@ def test_every_forged_token_gets_the_same_refusal_and_begins_no_call(many: Many)
     )
 
 
+@pytest.mark.slow
 def test_a_tokens_grant_is_what_it_reads_under_also_when_two_take_turns(many: Many) -> None:
     tokens = {name: issue(many.key, name, many.store, int(time.time()) + 600) for name in ("ada", "ben")}
     call = message("tools/call", {"name": "get_labs", "arguments": {}})
@@ -214,6 +215,7 @@ def test_a_tokens_grant_is_what_it_reads_under_also_when_two_take_turns(many: Ma
         assert len({call["seq"] for call in reading.calls}) == len(reading.calls) >= 20
 
 
+@pytest.mark.slow
 def test_a_grant_that_is_taken_away_ends_its_token_at_once(many: Many) -> None:
     grant = json.loads((many.grants / "ada.json").read_text()) | {"grant": "brief"}
     file = many.grants / "brief.json"

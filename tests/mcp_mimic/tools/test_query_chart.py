@@ -119,6 +119,7 @@ def test_rows_characters_and_long_texts_are_cut_and_said_to_be(tmp_path: Path) -
         assert "LIMIT and OFFSET" in told.text or "shortened" in told.text
 
 
+@pytest.mark.slow
 def test_the_package_need_not_be_installed_where_python_looks_by_itself(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -434,7 +435,9 @@ def _bomb(folder: Path, sql: str, rule: str) -> None:
     asyncio.run(go())
 
 
-@pytest.mark.parametrize("sql", ["select repeat('x', 4000000000)", BOMB])
+@pytest.mark.parametrize(
+    "sql", ["select repeat('x', 4000000000)", pytest.param(BOMB, marks=pytest.mark.slow)]
+)
 def test_a_bomb_is_refused_while_others_are_answered(tmp_path: Path, sql: str) -> None:
     _bomb(tmp_path, sql, BOMBS[sql])
 
