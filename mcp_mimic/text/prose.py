@@ -42,6 +42,17 @@ class Prose:
         """Where the term begins in the folded text."""
         return term.occurrences(self.folded)
 
+    def word_count(self, passage: Passage) -> int:
+        """How many words the passage has."""
+        return self.folded.count(" ", self._starts[passage.number - 1], self._end(passage))
+
+    def words_before(self, position: int, passage: Passage) -> int:
+        """How many words of the passage stand before the one at `position` of the folded text."""
+        return self.folded.count(" ", self._starts[passage.number - 1], position + 1) - 1
+
+    def _end(self, passage: Passage) -> int:
+        return self._starts[passage.number] if passage.number < len(self._starts) else len(self.folded) - 1
+
     def holds(self, term: Term) -> bool:
         """Whether the term begins anywhere in the text."""
         return term.piece in self.folded

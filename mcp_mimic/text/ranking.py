@@ -13,7 +13,7 @@ from math import log
 
 from mcp_mimic.text.passages import Passage
 from mcp_mimic.text.prose import Prose
-from mcp_mimic.text.words import Term, fold, words
+from mcp_mimic.text.words import Term, words
 
 _SATURATION, _LENGTH_WEIGHT, _USUAL_WORDS = 1.2, 0.75, 100
 _DIGITS = 9
@@ -21,22 +21,28 @@ _DIGITS = 9
 
 _BEFORE, _AFTER = 80, 200
 _ASCII_WORD = re.compile(r"[A-Za-z0-9]+")
+_BLANK = re.compile(r"\s+")
 _STRETCH = re.compile(r"\S+")
 
 
 @dataclass(frozen=True)
 class Hit:
-    """A passage of the text at `place` of those that were searched, and how often each term begins in it."""
+    """A passage of the text at `place` of those that were searched, and how often each term begins in it.
+
+    `position` is where the first of them begins in the folded text.
+    """
 
     place: int
     passage: Passage
     counts: Mapping[Term, int]
+    position: int
     score: float
 
 
 def find_passages(texts: Sequence[Prose], terms: Sequence[Term]) -> list[Hit]:
     """Every matching passage, best first; equals in the order of the texts."""
     counts: dict[tuple[int, int], dict[Term, int]] = {}
+    firsts: dict[tuple[int, int], int] = {}
     rarity: dict[Term, float] = {}
     for term in terms:
         holding = 0
@@ -44,18 +50,21 @@ def find_passages(texts: Sequence[Prose], terms: Sequence[Term]) -> list[Hit]:
             found = prose.occurrences(term)
             holding += bool(found)
             for position in found:
-                here = counts.setdefault((place, prose.passage_at(position).number), {})
+                key = place, prose.passage_at(position).number
+                here = counts.setdefault(key, {})
                 here[term] = here.get(term, 0) + 1
+                firsts[key] = min(position, firsts.get(key, position))
         rarity[term] = log(1 + (len(texts) - holding + 0.5) / (holding + 0.5))
     hits = []
     for (place, number), here in counts.items():
         passage = texts[place].passages[number - 1]
-        hits.append(Hit(place, passage, here, _score(passage.of(texts[place].text), here, rarity)))
+        score = _score(texts[place].word_count(passage), here, rarity)
+        hits.append(Hit(place, passage, here, firsts[place, number], score))
     return sorted(hits, key=lambda hit: (-hit.score, hit.place, hit.passage.number))
 
 
-def _score(text: str, counts: Mapping[Term, int], rarity: Mapping[Term, float]) -> float:
-    length = 1 - _LENGTH_WEIGHT + _LENGTH_WEIGHT * len(words(text)) / _USUAL_WORDS
+def _score(words_in: int, counts: Mapping[Term, int], rarity: Mapping[Term, float]) -> float:
+    length = 1 - _LENGTH_WEIGHT + _LENGTH_WEIGHT * words_in / _USUAL_WORDS
     score = sum(
         rarity[term] * count * (_SATURATION + 1) / (count + _SATURATION * length)
         for term, count in counts.items()
@@ -63,24 +72,25 @@ def _score(text: str, counts: Mapping[Term, int], rarity: Mapping[Term, float]) 
     return round(score, _DIGITS)
 
 
-def snippet(text: str, terms: Sequence[Term]) -> str:
-    """The passage around the first place where a term begins, on one line; `…` where it is cut."""
-    low, high = _first_word(text, terms)
+def snippet(prose: Prose, hit: Hit) -> str:
+    """The hit's passage around the place where its first term begins, on one line; `…` where it is cut."""
+    text = hit.passage.of(prose.text)
+    low, high = _word(text, prose.words_before(hit.position, hit.passage) + 1)
     start, end = max(low - _BEFORE, 0), min(high + _AFTER, len(text))
     if start:
-        start = next((blank.end() for blank in re.finditer(r"\s+", text[:low]) if blank.end() >= start), low)
-    if end < len(text):
-        end = max((blank.start() for blank in re.finditer(r"\s+", text[:end])), default=end)
-        end = max(end, high)
-    cut = " ".join(text[start:end].split())
+        blank = _BLANK.search(text, start - 1, low)
+        start = blank.end() if blank else low
+    shown = text[start:end]
+    if end < len(text) and not text[end].isspace():
+        # no part of a word at the end, unless it is the one that was sought
+        whole = shown.rsplit(maxsplit=1)[0]
+        shown = whole if start + len(whole) >= high else text[start:high]
+    cut = " ".join(shown.split())
     return f"{'… ' if start else ''}{cut}{' …' if end < len(text) else ''}"
 
 
-def _first_word(text: str, terms: Sequence[Term]) -> tuple[int, int]:
-    """The stretch of the text in which the first term begins; its beginning if that is not in here."""
-    folded = fold(text)
-    begins = [positions[0] for term in terms if (positions := term.occurrences(folded))]
-    wanted = folded[: min(begins, default=0) + 1].count(" ")
+def _word(text: str, wanted: int) -> tuple[int, int]:
+    """Where the word of that number stands, from 1; the stretch around it where characters do not show."""
     if text.isascii():
         word = next(islice(_ASCII_WORD.finditer(text), wanted - 1, None), None)
         return word.span() if word else (0, 0)
@@ -88,5 +98,5 @@ def _first_word(text: str, terms: Sequence[Term]) -> tuple[int, int]:
     for stretch in _STRETCH.finditer(text):
         seen += len(words(stretch[0]))
         if seen >= wanted:
-            return stretch.start(), stretch.end()
+            return stretch.span()
     return 0, 0

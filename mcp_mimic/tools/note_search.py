@@ -114,7 +114,7 @@ class _Search:
     def line(self, hit: Hit) -> Line:
         """One hit in both its forms."""
         note = self.shelves[self.table][hit.place]
-        text, replaced = neutralise(snippet(hit.passage.of(note.prose.text), self.terms))
+        text, replaced = neutralise(snippet(note.prose, hit))
         row = {
             "eid": note.passage_id(hit.passage.number),
             "note": note.eid,

@@ -149,7 +149,7 @@ class _Search:
     def line(self, hit: Hit) -> Line:
         """One hit in both its forms."""
         document = self.documents[hit.place]
-        text, replaced = neutralise(snippet(hit.passage.of(document.prose.text), self.terms))
+        text, replaced = neutralise(snippet(document.prose, hit))
         row = {
             "eid": document.ids[hit.passage.number - 1],
             "document": document.entry.id,

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from mcp_mimic.text.prose import note_prose
 from mcp_mimic.text.ranking import find_passages, snippet
-from mcp_mimic.text.words import parse_query
+from mcp_mimic.text.words import fold, parse_query
 
 
 def found(query: str, *texts: str) -> list[tuple[int, int]]:
@@ -32,13 +32,16 @@ def test_equals_keep_the_order_of_the_texts() -> None:
     ("text", "query", "shown"),
     [
         ("LVEF was\n 25% today", "25", "LVEF was 25% today"),
-        ("a " * 100 + "sepsis " + "b " * 200, "sepsis", "… " + "a " * 40 + "sepsis " + "b " * 99 + "…"),
+        ("a " * 100 + "sepsis " + "b " * 200, "sepsis", "… " + "a " * 40 + "sepsis " + "b " * 100 + "…"),
         ("naïve é " + "ü " * 100 + "EF\u200b 30", "ef", "… " + "ü " * 40 + "EF\u200b 30"),
-        ("one " + "x" * 300, "nothing", "one …"),
+        ("one " + "x" * 300, "one", "one …"),
+        ("one " + "x" * 300, "*xxx*", "one " + "x" * 300),
+        ("a " * 100 + "zz" + "x" * 250 + " b", "zzx*", "… " + "a " * 40 + "zz" + "x" * 250 + " b"),
     ],
 )
 def test_a_snippet_shows_the_words_around_the_first_place(text: str, query: str, shown: str) -> None:
-    assert snippet(text, parse_query(query)) == shown
+    prose = note_prose(text, report=True)
+    assert snippet(prose, find_passages([prose], parse_query(query))[0]) == shown
 
 
 @given(st.text(alphabet="ab éß\u200b\n.-_1", max_size=400), st.sampled_from(["a", "ab", "1", "é", "ss"]))
@@ -52,4 +55,4 @@ def test_every_passage_with_a_term_is_found_and_no_other(text: str, word: str) -
     assert bool(hits) == prose.holds(terms[0]) == bool(holding)
     for hit in hits:
         assert hit.counts[terms[0]] > 0
-        assert snippet(hit.passage.of(prose.text), terms).strip("… ")
+        assert terms[0].occurrences(fold(snippet(prose, hit)))
