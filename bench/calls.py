@@ -1,7 +1,10 @@
 """Tool calls over a kept HTTP connection, against the trivial tool of the same server."""
 
+import os
+import time
 from collections.abc import Iterator, Sequence
 from itertools import cycle, islice
+from pathlib import Path
 from statistics import median
 from typing import Any
 
@@ -39,7 +42,7 @@ def measure(place: Place) -> Iterator[Outcome]:
     blocks, size = (8, 25) if place.quick else (40, 50)
     taken, floors = _blocks(place, blocks, size)
     base = taken.pop(TRIVIAL)
-    floor = f"trivial tool {median(base) * 1e3:.2f} ms; raw ASGI {floors['raw'] * 1e3:.2f}, bare fastmcp {floors['bare'] * 1e3:.2f}"
+    floor = f"trivial tool {median(base) * 1e3:.2f} ms; raw ASGI {floors['raw'] * 1e3:.2f}, bare fastmcp {floors['bare'] * 1e3:.2f}, a synced audit line {floors['line'] * 1e3:.2f}"
     typed = taken[HEADLINE]
     told = {
         TRIVIAL: spread(base),
@@ -88,8 +91,21 @@ def _blocks(place: Place, blocks: int, size: int) -> tuple[dict[str, list[float]
             for name, connection, _ in arms:
                 times = [t for data in islice(turns[name], size) for t in connection.timed(data, 1)]
                 taken[name] += times if block else []  # the first block warms up
-    floors = {name: median(taken.pop(name)) for name in ("raw", "bare")}
+            taken.setdefault("line", []).extend(_synced_lines(audit, size))
+    floors = {name: median(taken.pop(name)) for name in ("raw", "bare", "line")}
     return taken, floors
+
+
+def _synced_lines(folder: Path, times: int) -> list[float]:
+    """Seconds of bringing a line to the disk, which every audited call waits for and the trivial tool does not."""
+    taken = []
+    with (folder / "line").open("ab", buffering=0) as file:
+        for _ in range(times):
+            started = time.perf_counter()
+            file.write(b"x" * 700 + b"\n")
+            os.fsync(file.fileno())
+            taken.append(time.perf_counter() - started)
+    return taken
 
 
 def notes(place: Place) -> Iterator[Outcome]:

@@ -36,7 +36,7 @@ def call_request(tool: Tool) -> bytes:
     return http_request("tools/call", {"name": tool[0], "arguments": dict(tool[1])})
 
 
-class BadAnswerError(Exception):
+class BadAnswerError(RuntimeError):
     """The server did not answer as it should have: a measurement of that would be worth nothing."""
 
 

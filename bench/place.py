@@ -13,6 +13,8 @@ from bench.clients import first_answer, http_request
 from bench.data import Facts, make
 from bench.machine import Ran, free_port, ran, require_disk, running
 from mcp_mimic.store.manifest import MANIFEST_FILE
+from mcp_mimic.store.plan import rules
+from mcp_mimic.store.store import read_manifest
 from mcp_mimic.store.tables import TABLES
 
 STORE_BYTES_AT_FULL = 9_000_000_000
@@ -46,13 +48,19 @@ class Place:
 
     @cached_property
     def store(self) -> Path:
-        """The store of the files; imports it if it is missing."""
+        """The store of the files; imports it if it is missing, or was built by rules that changed since."""
         facts = self.facts
-        if not (self.store_folder / MANIFEST_FILE).is_file():
+        if not self._is_current():
+            shutil.rmtree(self.store_folder, ignore_errors=True)
             require_disk(self.root, round(STORE_BYTES_AT_FULL * self.scale))
             say(f"importing {sum(facts.rows.values()):,} rows")
             import_files(self.data, self.store_folder, self.log("import"))
         return self.store_folder
+
+    def _is_current(self) -> bool:
+        if not (self.store_folder / MANIFEST_FILE).is_file():
+            return False
+        return read_manifest(self.store_folder).rules == rules()
 
     @cached_property
     def tenth(self) -> "Place":

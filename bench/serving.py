@@ -2,7 +2,7 @@
 
 `chart`: the chart server over a store's patient, with one trivial tool beside its own. The trivial tool is
 registered among the server's tools before the server is made, so that it passes the same transport, gate and
-limits; it reads nothing and is not audited, which is what a tool call is compared with. `notes` is the same.
+limits; it reads nothing and is not audited, which is what a tool call is compared with.
 `bare`: fastmcp with that trivial tool alone; `duckdb`: the same with an empty database open. `raw`: an ASGI
 application that answers every request with the bytes of the trivial tool's answer, or of the list of tools.
 """
@@ -106,8 +106,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for name in ("fastmcp", "mcp", "uvicorn"):
         logging.getLogger(name).setLevel(logging.ERROR)
     app = raw if asked.kind == "raw" else _chart(asked) if asked.kind == "chart" else _bare(asked)
+    # Blocks of one server's calls may keep another's connection waiting for longer than the default.
     config = uvicorn.Config(
-        app, port=asked.port, log_level="error", access_log=False, lifespan="on", ws="none"
+        app,
+        port=asked.port,
+        log_level="error",
+        access_log=False,
+        lifespan="on",
+        ws="none",
+        timeout_keep_alive=600,
     )
     asyncio.run(uvicorn.Server(config).serve())
 
