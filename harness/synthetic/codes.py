@@ -74,8 +74,13 @@ def _codes(chart: Chart, kind: str, group: str, *, versioned: bool = True) -> li
     ]
 
 
+def condition_codes(chart: Chart) -> list[dict[str, str]]:
+    """The codes of what the patient is in hospital for."""
+    return _codes(chart, "dx", chart.person.condition)
+
+
 def _add_diagnoses(chart: Chart, admission: Admission, rng: Random) -> None:
-    main, others = _codes(chart, "dx", chart.person.condition), _codes(chart, "dx", "any")
+    main, others = condition_codes(chart), _codes(chart, "dx", "any")
     chosen = [rng.choice(main), *rng.sample(others, rng.randint(3, 6))]
     for place, row in enumerate(chosen, 1):
         codes = {"seq_num": place, "icd_code": row["code"], "icd_version": row["version"]}

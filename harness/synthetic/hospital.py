@@ -13,13 +13,17 @@ from harness.synthetic.consequences import clear_operations, withhold_potassium
 from harness.synthetic.cultures import add_cultures
 from harness.synthetic.dictionaries import dictionary_rows
 from harness.synthetic.drugs import add_drugs
+from harness.synthetic.emergency import add_emergency
 from harness.synthetic.encounters import add_encounters
 from harness.synthetic.fluids import add_fluids
+from harness.synthetic.imaging import add_imaging
 from harness.synthetic.labs import add_labs
 from harness.synthetic.numbering import number
 from harness.synthetic.overlay import plant, suppress
 from harness.synthetic.plan import Case, PlantedScenario, plan_cases
 from harness.synthetic.procedures import add_procedures
+from harness.synthetic.summaries import add_summaries
+from harness.synthetic.tracings import add_tracings
 from harness.synthetic.vitals import add_lab_copies, add_vitals
 from harness.synthetic.writer import open_tables
 from mcp_mimic.store.classification import seal_synthetic
@@ -37,6 +41,7 @@ _BACKGROUND = (
     add_orders,
     add_cultures,
     add_codes,
+    add_emergency,
 )
 
 
@@ -133,4 +138,7 @@ def fill_chart(chart: Chart) -> None:
     clear_operations(chart)
     withhold_potassium(chart)
     add_lab_copies(chart)
+    add_tracings(chart)
+    add_imaging(chart)
+    add_summaries(chart)
     number(chart)

@@ -25,6 +25,7 @@ _SPACES = {
     "hadm": _Space(20_000_000, 10**7, 32),
     "stay": _Space(30_000_000, 10**7, 32),
     "transfer": _Space(30_000_000, 10**7, 128),
+    "study": _Space(40_000_000, 10**7, 128),
     "specimen": _Space(0, 10**8, 4096),
     "micro_specimen": _Space(0, 10**7, 256),
     "pharmacy": _Space(10_000_000, 9 * 10**7, 4096),
@@ -51,7 +52,7 @@ class Ids:
         self._walks: dict[str, tuple[int, int]] = {}
 
     def next(self, name: str) -> int:
-        """The patient's next number of a space: subject, hadm, stay, transfer, specimen, order."""
+        """The patient's next number of a space: subject, hadm, stay, transfer, study, specimen, order."""
         space = _SPACES[name]
         count = self._used[name]
         if count >= space.per_patient:

@@ -1,4 +1,7 @@
-"""Writes the tables as MIMIC-IV 3.1 ships them: hosp/ and icu/, one csv.gz a table, the same bytes each time."""
+"""Writes the tables as MIMIC-IV 3.1 and its modules ship them: a folder a module, the same bytes each time.
+
+All tables are csv.gz but those of the ECGs, which are published as plain csv.
+"""
 
 import csv
 import gzip
@@ -6,14 +9,19 @@ import io
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
-from mcp_mimic.store.tables import REQUIRED_SCHEMAS, TABLES
+from mcp_mimic.store.tables import REQUIRED_SCHEMAS, TABLES, Table
 
 _LEVEL = 1
 """Fast: the files are read once and deleted."""
 
-OFFICIAL = tuple(table for table in TABLES.values() if table.schema in REQUIRED_SCHEMAS)
+_UNPACKED = ("ecg",)
+
+WRITTEN_SCHEMAS = (*REQUIRED_SCHEMAS, "note", "ed", "ecg")
+"""The modules that the hospital has; radiographs and echocardiograms it has none."""
+
+OFFICIAL = tuple(table for table in TABLES.values() if table.schema in WRITTEN_SCHEMAS)
 
 
 class Tables:
@@ -36,19 +44,22 @@ class Tables:
 
 @contextmanager
 def open_tables(folder: Path) -> Iterator[Tables]:
-    """Create `folder` with hosp/ and icu/ and a file with its header for every table."""
+    """Create `folder` with a folder for every module and a file with its header for every table."""
     with ExitStack() as stack:
         writers = {}
         for table in OFFICIAL:
-            path = folder / table.schema / f"{table.name}.csv.gz"
-            path.parent.mkdir(parents=True, exist_ok=True)
-            raw = stack.enter_context(path.open("wb"))
-            packed = stack.enter_context(
-                gzip.GzipFile(filename="", mode="wb", compresslevel=_LEVEL, fileobj=raw, mtime=0)
-            )
-            text = stack.enter_context(
-                io.TextIOWrapper(packed, encoding="utf-8", newline="", write_through=False)
-            )
-            writers[table.qualified] = csv.writer(text, lineterminator="\n")
+            writers[table.qualified] = csv.writer(_open(folder, table, stack), lineterminator="\n")
             writers[table.qualified].writerow(table.column_names)
         yield Tables(writers)
+
+
+def _open(folder: Path, table: Table, stack: ExitStack) -> TextIO:
+    path = folder / table.schema / table.name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if table.schema in _UNPACKED:
+        return stack.enter_context(path.with_suffix(".csv").open("w", encoding="utf-8", newline=""))
+    raw = stack.enter_context(path.with_suffix(".csv.gz").open("wb"))
+    packed = stack.enter_context(
+        gzip.GzipFile(filename="", mode="wb", compresslevel=_LEVEL, fileobj=raw, mtime=0)
+    )
+    return stack.enter_context(io.TextIOWrapper(packed, encoding="utf-8", newline="", write_through=False))

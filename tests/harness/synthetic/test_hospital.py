@@ -32,15 +32,15 @@ def digests(root: Path) -> dict[str, str]:
 
 
 def lines_by_subject(root: Path) -> dict[str, dict[str, list[str]]]:
-    """Table → subject → lines."""
+    """Table → subject → rows, each as one text."""
     found: dict[str, dict[str, list[str]]] = {}
-    for path in sorted(root.rglob("*.csv.gz")):
-        with gzip.open(path, "rt", encoding="utf-8") as file:
-            header = next(file).strip().split(",")
-            if "subject_id" in header:
-                place, table = header.index("subject_id"), found.setdefault(path.name, {})
-                for line in file:
-                    table.setdefault(line.split(",")[place], []).append(line)
+    for path in sorted(root.rglob("*.csv*")):
+        with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf-8") as file:
+            rows = csv.DictReader(file)
+            table = found.setdefault(path.name, {})
+            for row in rows:
+                if "subject_id" in row:
+                    table.setdefault(row["subject_id"], []).append(str(row))
     return found
 
 
@@ -64,10 +64,12 @@ def value(database: duckdb.DuckDBPyConnection, sql: str) -> float:
 
 
 def test_every_official_table_is_written_with_its_official_header(small: Hospital) -> None:
-    tables = {name: table for name, table in TABLES.items() if table.schema in ("hosp", "icu")}
+    tables = {name: table for name, table in TABLES.items() if table.schema not in ("cxr", "echo")}
     assert set(small.rows) == set(tables)
     for name, table in tables.items():
-        with gzip.open(small.path / table.schema / f"{table.name}.csv.gz", "rt", encoding="utf-8") as file:
+        # ECGs are published as plain csv, everything else packed
+        suffix, unpack = (".csv", open) if table.schema == "ecg" else (".csv.gz", gzip.open)
+        with unpack(small.path / table.schema / f"{table.name}{suffix}", "rt", encoding="utf-8") as file:
             assert tuple(next(csv.reader(file))) == table.column_names, name
 
 
