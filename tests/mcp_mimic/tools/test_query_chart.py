@@ -331,7 +331,7 @@ _BOUNDED = """
 import duckdb, sys
 from mcp_mimic.chart.query_child import bound_process
 connection = duckdb.connect(":memory:")
-connection.execute("select 1")
+connection.execute("set enable_progress_bar = false")
 bound_process(64, 2)
 try:
     connection.execute(sys.argv[1]).fetchall()
