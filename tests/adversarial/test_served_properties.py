@@ -50,6 +50,10 @@ def row_calls() -> Iterator[tuple[str, dict[str, Any]]]:
                     yield name, {which: value} if which else {}
 
 
+LABELS = {"1.0": "positive", "0.0": "negative", "-1.0": "uncertain"}
+"""The words in which the labels of a radiograph are served."""
+
+
 @cache
 def _stored(folder: Path, table: str, subject_id: int) -> Mapping[str, list[dict[str, Any]]]:
     """The subject's rows in the store itself, by evidence id."""
@@ -81,6 +85,8 @@ def _require_own(row: dict[str, Any], table: str, store: Store, subject_id: int,
     assert min(one["available_at"] for one in own) <= as_of
     for name in set(row) & set(TABLES[table].column_names):
         possible = {_plain(one[name]).removeprefix(f"{subject_id}-") for one in own}
+        if table == "cxr.chexpert":
+            possible = {LABELS.get(value, value) for value in possible}
         assert _plain(row[name]) in possible, (table, name, row[name], possible)
 
 
@@ -159,7 +165,7 @@ def test_every_row_is_the_subjects_and_known_by_then_and_counts_agree(
 
 
 @pytest.mark.slow
-@settings(quick, max_examples=40)
+@settings(quick, max_examples=25)
 @given(data=st.data())
 def test_every_row_is_the_subjects_and_known_by_then_and_counts_agree_at_length(
     store: Store, data: st.DataObject
