@@ -40,8 +40,8 @@ class RecordingAnswer(TypedDict):
 class RowsAnswer(TypedDict):
     """One page of one table.
 
-    `module_present` false: this store lacks the table, the rows are empty for that reason alone, and the call
-    supports no claim of absence. `record_text` names the columns in which somebody wrote freely; `replaced`
+    `module_present` false: this store lacks the table, the rows are empty for that reason alone, nothing was
+    read to the end, and the call supports no claim of absence. `record_text` names the columns in which somebody wrote freely; `replaced`
     counts characters of the record that do not show, or would look like evidence ids, and are marked instead.
     """
 

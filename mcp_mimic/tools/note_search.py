@@ -151,7 +151,7 @@ class _Search:
             "notes": len(self.shelves[self.table]),
             "total": coverage.total,
             "returned": returned,
-            "complete": complete,
+            "complete": complete and self.covers,
             "next_cursor": cursor,
             "passages": [dict(line.row) for line in lines],
             "other_kind": self._other_kind,
@@ -177,8 +177,9 @@ class _Search:
             f"window {told['window']['from'] or 'open'} to {told['window']['to']}"
             f" · {told['notes']} notes in it; not covered: {'; '.join(others)}",
             f"{told['total']} passages match, {told['returned']} served so far, "
-            + ("read to the end" if told["complete"] else "not read to the end"),
-            *([] if self.covers else [absent_module(NOTE_MODULE)]),
+            + ("read to the end" if told["complete"] else "not read to the end")
+            if self.covers
+            else absent_module(NOTE_MODULE),
             *replaced_notice(lines),
             *([QUOTATION] if lines else []),
             *(line.text for line in lines),

@@ -158,7 +158,7 @@ def _structured(
         "order": search.page.order,
         "total": coverage.total,
         "returned": coverage.returned,
-        "complete": coverage.complete,
+        "complete": coverage.complete and search.covers,
         "next_cursor": cursor,
         "rows": [dict(line.row) for line in lines],
         "units": dict(search.source.known_units),
@@ -185,9 +185,7 @@ def _text(
         f"{call_id} · {source.table} · {source.what}",
         f"window {coverage.start or 'open'} to {coverage.end} · filter {_filter(search.chosen)}"
         f" · {search.page.order} first",
-        f"{coverage.total} rows match, {coverage.returned} served so far, "
-        + ("read to the end" if coverage.complete else "not read to the end"),
-        _recording(search),
+        *(_counted(search, coverage) if search.covers else [absent_module(source.schema)]),
         *_hints(search),
         *replaced_notice(lines),
         *(line.text for line in lines),
@@ -195,6 +193,12 @@ def _text(
     if cursor is not None:
         parts.append(f'more rows: the same call again with cursor="{cursor}"')
     return "\n".join(parts)
+
+
+def _counted(search: _Search, coverage: Coverage) -> list[str]:
+    read = "read to the end" if coverage.complete else "not read to the end"
+    rows = f"{coverage.total} rows match, {coverage.returned} served so far, {read}"
+    return [rows, _recording(search)]
 
 
 def _filter(chosen: Filter) -> str:
@@ -224,8 +228,6 @@ def _hints(search: _Search) -> list[str]:
         hints.append(f"did you mean: {joined(chosen.suggestions)}")
     if chosen.items == ():
         hints.append("absent is what has such a label; if it may be called otherwise, search without items")
-    if not search.covers:
-        hints.append(absent_module(search.source.schema))
     return hints
 
 

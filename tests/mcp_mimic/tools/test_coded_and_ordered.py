@@ -239,6 +239,8 @@ def test_a_store_without_an_emergency_department_says_so_and_shows_no_absence(
             told = await chart.call(tool, **arguments)
             assert (told.is_error, told.data["module_present"]) == (False, False)
             assert "this store has no ed module" in told.text
+            assert "read to the end" not in told.text
+            assert told.data["complete"] is False
             assert chart.last()["coverage"] is None
 
     asyncio.run(run())

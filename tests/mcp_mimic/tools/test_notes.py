@@ -274,6 +274,8 @@ def test_a_store_without_notes_says_so_and_shows_no_absence(
             assert not told.is_error
             assert told.data["module_present"] is False
             assert "this store has no note module" in told.text
+            assert "read to the end" not in told.text
+            assert told.data["complete"] is False
             assert chart.last()["coverage"] is None
 
     asyncio.run(run())

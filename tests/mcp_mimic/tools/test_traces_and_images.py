@@ -187,6 +187,8 @@ def test_a_store_without_the_module_says_so_and_shows_no_absence(
             told = await chart.call(tool)
             assert (told.is_error, told.data["module_present"]) == (False, False)
             assert f"this store has no {module} module" in told.text
+            assert "read to the end" not in told.text
+            assert told.data["complete"] is False
             assert chart.last()["coverage"] is None
 
     asyncio.run(run())
