@@ -126,7 +126,7 @@ class Sessions:
     wait: float = _WAIT_SECONDS
     _entries: OrderedDict[str, _Entry] = field(default_factory=OrderedDict)
     _unlogged: dict[str, int] = field(default_factory=dict)
-    _changed: asyncio.Condition = field(default_factory=asyncio.Condition)
+    _changed: asyncio.Event = field(default_factory=asyncio.Event)
     _openings: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(_OPENED_AT_ONCE))
 
     @property
@@ -146,7 +146,7 @@ class Sessions:
             yield opened.session
         finally:
             entry.users -= 1
-            await self._leave(entry)
+            self._left(entry)
 
     async def seal(self, grant: Grant) -> Mapping[str, Any]:
         """Close a grant's session for good."""
@@ -162,14 +162,15 @@ class Sessions:
 
     async def _enter(self, grant: Grant) -> _Entry:
         try:
-            async with asyncio.timeout(self.wait), self._changed:
-                await self._changed.wait_for(lambda: self._has_room(grant))
-                entry = self._entries.get(grant.grant) or self._begin(grant)
-                entry.users += 1
+            async with asyncio.timeout(self.wait):
+                while not self._has_room(grant):
+                    await self._changed.wait()
         except TimeoutError as error:
             raise ToolError(
                 "all charts that this server can hold are in use", "call again in a moment", code="busy"
             ) from error
+        entry = self._entries.get(grant.grant) or self._begin(grant)
+        entry.users += 1
         self._entries.move_to_end(grant.grant)
         return entry
 
@@ -185,7 +186,7 @@ class Sessions:
         if entry is not None and entry.grant == grant:
             return True
         if entry is not None:
-            if entry.users:
+            if entry.users or not entry.opening.done():
                 return False
             self._put_out(entry)
         while len(self._entries) >= self.most and self._put_out_idle():
@@ -196,19 +197,24 @@ class Sessions:
         opened = entry.opened()
         if opened is None:
             self._entries.pop(entry.grant.grant, None)
-            return
-        entry.size = opened.size
-        opened.session.usage.unlogged += self._unlogged.pop(entry.grant.grant, 0)
+        else:
+            entry.size = opened.size
+            opened.session.usage.unlogged += self._unlogged.pop(entry.grant.grant, 0)
+        self._tell()
 
-    async def _leave(self, entry: _Entry) -> None:
+    def _left(self, entry: _Entry) -> None:
         """Put out what is too much, and what is sealed: there is nothing more to do with it."""
         opened = entry.opened()
         if not entry.users and opened is not None and opened.session.usage.sealed:
             self._put_out(entry)
         while sum(each.size for each in self._entries.values()) > self.most_bytes and self._put_out_idle():
             pass
-        async with self._changed:
-            self._changed.notify_all()
+        self._tell()
+
+    def _tell(self) -> None:
+        """Let those who wait look again."""
+        self._changed.set()
+        self._changed = asyncio.Event()
 
     def _put_out_idle(self) -> bool:
         idle = (entry for entry in self._entries.values() if not entry.users and entry.opening.done())

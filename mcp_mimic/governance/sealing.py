@@ -1,6 +1,7 @@
 """Sealing a live server's audit from outside: a Unix socket in the audit folder, which no agent can reach."""
 
 import contextlib
+import fcntl
 import json
 import logging
 import os
@@ -93,7 +94,32 @@ class GrantSealListener(SealListener):
 
     def __init__(self, folder: Path, seal: Callable[[str], Mapping[str, Any]]) -> None:
         super().__init__(folder, dict)
+        self._folder = folder
+        self._lock = -1
         self._seal_grant = seal
+
+    def __enter__(self) -> "GrantSealListener":
+        """Only one server may have the folder; SettingsError for a second one."""
+        self._lock = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            super().__enter__()
+        except OSError as error:
+            os.close(self._lock)
+            self._socket.close()
+            raise SettingsError(
+                f"another live server keeps its audits in {self._folder}", "give each server its own --audit"
+            ) from error
+        except SettingsError:
+            os.close(self._lock)
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        super().__exit__(kind, error, trace)
+        os.close(self._lock)
 
     def _sealed(self, connection: socket.socket) -> Mapping[str, Any]:
         return self._seal_grant(connection.recv(_MAX_ID).decode("ascii", "replace").strip())

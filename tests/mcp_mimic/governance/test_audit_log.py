@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from mcp_mimic.contract import AuditReading, Coverage, Grant, read_audit
-from mcp_mimic.errors import SealError, SettingsError, ToolError
+from mcp_mimic.errors import GrantError, SealError, SettingsError, ToolError
 from mcp_mimic.governance.audit import AuditLog
 from mcp_mimic.governance.redaction import audited_arguments, audited_tool
-from mcp_mimic.governance.sealing import SealListener, request_seal
+from mcp_mimic.governance.sealing import GrantSealListener, SealListener, request_seal
 from tests.mcp_mimic.charts import make_grant
 
 COVERAGE = Coverage("hosp.labevents", (50912,), None, None, "2150-03-04T12:00:00", 3, 3, True)
@@ -267,3 +267,36 @@ def test_a_seal_that_could_not_be_written_can_be_asked_for_again(tmp_path: Path)
         with pytest.raises(SealError, match="could not seal"):
             request_seal(tmp_path)
         assert request_seal(tmp_path) == {"calls": 3, "hash": "h"}
+
+
+def test_one_session_of_many_is_sealed_by_its_grant_and_the_next_after_it(tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    def seal(grant: str) -> dict[str, Any]:
+        asked.append(grant)
+        if grant == "gone":
+            raise GrantError("there is no grant gone", "issue it")
+        return {"calls": len(asked), "hash": "h"}
+
+    with GrantSealListener(tmp_path, seal):
+        assert request_seal(tmp_path, "a") == {"calls": 1, "hash": "h"}
+        with pytest.raises(SealError, match="there is no grant gone"):
+            request_seal(tmp_path, "gone")
+        assert request_seal(tmp_path, "b") == {"calls": 3, "hash": "h"}
+        with pytest.raises(SealError, match="no grant's id"):
+            request_seal(tmp_path, "../a")
+    assert asked == ["a", "gone", "b"]
+    with pytest.raises(SealError, match="no live server"):
+        request_seal(tmp_path, "a")
+
+
+def test_two_servers_of_many_sessions_cannot_share_their_audits(tmp_path: Path) -> None:
+    with GrantSealListener(tmp_path, lambda _: {"calls": 0, "hash": "h"}):
+        with (
+            pytest.raises(SettingsError, match="another live server"),
+            GrantSealListener(tmp_path, lambda _: {}),
+        ):
+            pass
+        assert request_seal(tmp_path, "a")["calls"] == 0
+    with GrantSealListener(tmp_path, lambda _: {}):
+        pass

@@ -206,3 +206,19 @@ def test_an_opener_opens_its_store_only_while_it_is_the_same(small_store: Store,
 def test_the_size_of_a_chart_grows_with_its_rows() -> None:
     with make_slice({}) as empty, make_slice(a_chart()) as full:
         assert 0 <= chart_bytes(empty) < chart_bytes(full)
+
+
+def test_a_grant_changed_while_its_chart_opens_waits_for_it_and_leaves_none_open(tmp_path: Path) -> None:
+    async def work() -> None:
+        sessions = Sessions(Openers(tmp_path), most=3, most_bytes=1000)
+        left = asyncio.ensure_future(touched(sessions, "a"))
+        await asyncio.sleep(0)
+        left.cancel()
+        with pytest.raises(SettingsError, match="another grant"):
+            async with sessions.lease(replace(named("a"), subject_id=77)):
+                pass
+        assert sessions.open == ()
+        await touched(sessions, "a")
+        await sessions.close()
+
+    run(work)
