@@ -12,12 +12,12 @@ PREFIX = "clinicare-"
 
 def trial_name(job: Path) -> str:
     """A new name for a trial of the job, under which its containers run: one job's never meets another's."""
-    return f"{_job_prefix(job)}{secrets.token_hex(4)}"
+    return f"{job_prefix(job)}{secrets.token_hex(4)}"
 
 
 def remove_leftovers(job: Path) -> None:
     """Remove what earlier runs of the job left; only for who holds the job. EngineError as of `docker`."""
-    name = f"name=^/?{_job_prefix(job)}"
+    name = f"name=^/?{job_prefix(job)}"
     for kind, listing, removing in (
         ("container", ("--all", "--no-trunc"), ("--force", "--volumes")),
         ("network", (), ()),
@@ -30,5 +30,6 @@ def remove_leftovers(job: Path) -> None:
             docker(kind, "rm", *removing, *found)
 
 
-def _job_prefix(job: Path) -> str:
+def job_prefix(job: Path) -> str:
+    """How the names of everything begin that trials of this job make on the engine."""
     return f"{PREFIX}{sha256(str(job.resolve()).encode()).hexdigest()[:8]}-"
