@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -32,8 +33,12 @@ class PlannedSystem(System):
 
     @classmethod
     def of(cls, system: System, place: Place) -> "PlannedSystem":
-        """The system with its code as it is now."""
-        return cls(**system.model_dump(), runs_in=place, code=system.code_digest(place))
+        """The system with its code as it is now; what it sets in its container is told by digest, as it may be a key."""
+        fields = system.model_dump()
+        if system.harbor is not None:
+            settings = system.harbor.environment.items()
+            fields["harbor"]["environment"] = {name: _digest(value) for name, value in settings}
+        return cls(**fields, runs_in=place, code=system.code_digest(place))
 
     def change_since(self, begun: "PlannedSystem") -> str | None:
         """What has changed that its answers may depend on; None if nothing has."""
@@ -43,6 +48,10 @@ class PlannedSystem(System):
         if self.model_dump(exclude=aside) != begun.model_dump(exclude=aside):
             return "its definition"
         return None if self.code == begun.code else "its agent's code"
+
+
+def _digest(text: str) -> str:
+    return f"sha256:{sha256(text.encode()).hexdigest()}"
 
 
 class JobPlan(BaseModel):
