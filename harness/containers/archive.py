@@ -4,12 +4,14 @@ An agent decides what its files are, what they are called and what they point to
 of `docker cp`, and are written here under names that are known to stay below the target.
 """
 
+import errno
 import tarfile
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO
 
 _CHUNK = 1 << 20
+_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,10 @@ def take_folder(stream: IO[bytes], target: Path, allowance: Allowance) -> Taken:
                 else:
                     place.parent.mkdir(parents=True, exist_ok=True)
                     _write(archive, member, place, left, taken)
-            except OSError:  # a name too long for this file system, or one name as file and as folder
+            except OSError as error:
+                if error.errno in _FULL:
+                    raise
+                # else a name too long for this file system, or one name as file and as folder
                 taken.refused += 1
     return taken
 

@@ -26,6 +26,7 @@ from harness.scoring.files import MAX_AUDIT, MAX_REPORT
 _LOGS = Allowance(file=64 << 20, total=256 << 20, entries=20_000)
 _REPORT = "report.md"
 _MAX_OUTPUT = 16 << 20
+_HEALTH = "http://mimic:8000/health"
 _CHUNK = 1 << 16
 
 
@@ -45,6 +46,19 @@ class TrialEnvironment(DockerEnvironment):  # type: ignore[misc]
 
     options_model = TrialOptions
     options: TrialOptions
+    _frozen = False
+    _lost: str | None = None
+
+    async def require_chart(self) -> None:
+        """EnvironmentLostError unless the chart server answers in the agent's container.
+
+        An agent that never reached it would be scored as one that had nothing to say.
+        """
+        asked = await self.exec(f"curl -fsS -m 20 {_HEALTH}", user="root")
+        if asked.return_code != 0:
+            raise EnvironmentLostError(
+                f"the agent's container does not reach the chart server ({asked.stdout})"
+            )
 
     async def freeze(self) -> None:
         """Stop every process in the agent's container where it is; EnvironmentLostError if the container is gone.
@@ -54,6 +68,12 @@ class TrialEnvironment(DockerEnvironment):  # type: ignore[misc]
         paused = await self._docker("pause", self._container(MAIN_SERVICE_NAME))
         if paused.return_code != 0:
             raise EnvironmentLostError(f"the agent's container ended before the agent did ({paused.stdout})")
+        self._frozen = True
+
+    def require_collected(self) -> None:
+        """EnvironmentLostError if what was collected need not be all that the agent left."""
+        if self._lost is not None:
+            raise EnvironmentLostError(self._lost)
 
     @override
     def _compose_env_vars(self, include_os_env: bool = True) -> dict[str, str]:
@@ -133,7 +153,22 @@ class TrialEnvironment(DockerEnvironment):  # type: ignore[misc]
 
     @override
     async def stop_service(self, service: str) -> None:
-        await self._docker("kill", self._container(service))
+        killed = await self._docker("kill", self._container(service))
+        if self._frozen and killed.return_code != 0:  # whoever ended it took its files away
+            self._lost = f"the agent's container ended before it was copied from ({killed.stdout})"
+
+    @staticmethod
+    @override
+    async def _collect_buffered_output(
+        process: asyncio.subprocess.Process, *, timeout_sec: int | None, stdin_data: bytes | None = None
+    ) -> ExecResult:
+        """As Harbor does it, but a command of Compose does not outlive the trial that is interrupted."""
+        try:
+            return await DockerEnvironment._collect_buffered_output(
+                process, timeout_sec=timeout_sec, stdin_data=stdin_data
+            )
+        finally:
+            await DockerEnvironment._terminate_process(process)
 
     def _container(self, service: str | None) -> str:
         """The name that Compose gives the one container of a service."""
@@ -147,7 +182,11 @@ class TrialEnvironment(DockerEnvironment):  # type: ignore[misc]
     async def _take(self, service: str | None, path: str, write: Callable[[IO[bytes]], Taken]) -> None:
         """Copy out of a container what `write` takes of the stream."""
         source = f"{self._container(service)}:{path}"
-        taken = await asyncio.to_thread(_copy_out, source, write)
+        try:
+            taken = await asyncio.to_thread(_copy_out, source, write)
+        except OSError as error:
+            self._lost = f"{path} could not be written here: {error.strerror}"
+            raise
         if taken.cut or taken.refused:
             self.logger.warning(f"{source}: {taken.cut} cut short, {taken.refused} refused")
 

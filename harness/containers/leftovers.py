@@ -1,13 +1,18 @@
 """What a run that was killed has left on the engine: containers, networks and volumes of its trials."""
 
 import secrets
+import time
 from hashlib import sha256
 from pathlib import Path
 
 from harness.containers.engine import docker
+from harness.errors import EngineError
 
 PREFIX = "clinicare-"
 """How the name of everything begins that a trial makes on the engine."""
+
+_TRIES = 5
+_PAUSE = 1.0  # seconds
 
 
 def trial_name(job: Path) -> str:
@@ -16,18 +21,25 @@ def trial_name(job: Path) -> str:
 
 
 def remove_leftovers(job: Path) -> None:
-    """Remove what earlier runs of the job left; only for who holds the job. EngineError as of `docker`."""
-    name = f"name=^/?{job_prefix(job)}"
-    for kind, listing, removing in (
-        ("container", ("--all", "--no-trunc"), ("--force", "--volumes")),
-        ("network", (), ()),
-        ("volume", (), ()),
-    ):
-        found = docker(
-            kind, "ls", "--quiet", "--filter", name.replace("/?", "") if kind == "volume" else name, *listing
-        ).split()
-        if found:
+    """Remove what runs of the job left; only for who holds the job. EngineError as of `docker`."""
+    name = job_prefix(job)
+    _remove("container", ("--all", "--no-trunc", "--filter", f"name=^/?{name}"), ("--force", "--volumes"))
+    _remove("network", ("--no-trunc", "--filter", f"name=^{name}"))
+    _remove("volume", ("--filter", f"name=^{name}"))
+
+
+def _remove(kind: str, listing: tuple[str, ...], removing: tuple[str, ...] = ()) -> None:
+    """Remove all that is listed; a command that outlived its run may be removing, or still making, the same."""
+    for tries_left in reversed(range(_TRIES)):
+        found = docker(kind, "ls", "--quiet", *listing).split()
+        if not found:
+            return
+        try:
             docker(kind, "rm", *removing, *found)
+        except EngineError:
+            if not tries_left:
+                raise
+            time.sleep(_PAUSE)
 
 
 def job_prefix(job: Path) -> str:

@@ -1,9 +1,12 @@
 """Systems that run in containers: Harbor runs each trial, this decides what a dead one is and keeps the rest."""
 
 import asyncio
+import logging
 import os
 import shutil
+import signal
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,8 +32,11 @@ from harbor.trial.trial import Trial
 from harness.containers.environment import EnvironmentLostError, TrialEnvironment
 from harness.record import MAX_TRIES, attempt_metadata
 
+logging.getLogger("harbor").addHandler(logging.NullHandler())  # each trial has its log; stderr is the run's
+
 _ENVIRONMENT = f"{TrialEnvironment.__module__}:{TrialEnvironment.__name__}"
 _LEAST_FREE = 256 << 20
+_GO_ON = "see to the disk and run the same command again; whole trials are kept"
 
 _GRADED: dict[str, ErrorPolicyOverride] = {
     **{
@@ -69,19 +75,25 @@ def run_trials(
 ) -> None:
     """Run the trials, so many at a time, and leave each one that is whole in the job's folder.
 
-    RunError if the engine or the disk failed on the way; trials that were whole by then are kept.
+    RunError if the engine or the disk failed on the way, KeyboardInterrupt if a signal asked to end: trials
+    that were whole by then are kept, and nothing else is left on the engine, if there still is one.
     """
     remove_leftovers(setting.job)
     try:
         asyncio.run(_run_all(setting, trials, concurrency, advance))
+    except asyncio.CancelledError:
+        raise KeyboardInterrupt from None
     finally:
         for left in setting.job.glob(f".*.{os.getpid()}.partial"):
             shutil.rmtree(left, ignore_errors=True)
+        with suppress(EngineError):
+            remove_leftovers(setting.job)
 
 
 async def _run_all(
     setting: Setting, trials: Sequence[tuple[str, System]], concurrency: int, advance: Callable[[], None]
 ) -> None:
+    _end_on_signals()
     tasks, job = TaskSet.open(setting.tasks), Job(setting.job)
     places = asyncio.Semaphore(concurrency)
 
@@ -94,8 +106,23 @@ async def _run_all(
         async with asyncio.TaskGroup() as group:
             for task_id, system in trials:
                 group.create_task(run(task_id, system))
-    except* (RunError, EngineError) as errors:
-        raise errors.exceptions[0] from None
+    except* (RunError, EngineError, OSError) as errors:
+        raise _first(errors.exceptions, setting.job) from None
+
+
+def _end_on_signals() -> None:
+    """Let a termination signal and a closed terminal do what Ctrl-C does, unless they are to be ignored."""
+    this = asyncio.current_task()
+    assert this is not None  # noqa: S101
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            asyncio.get_running_loop().add_signal_handler(number, this.cancel)
+
+
+def _first(errors: Sequence[BaseException], job: Path) -> BaseException:
+    """The error to tell of several that have one cause."""
+    told = [error for error in errors if isinstance(error, (RunError, EngineError))]
+    return told[0] if told else RunError(f"{job} cannot be written to: {errors[0]}", _GO_ON)
 
 
 class _Desk:
@@ -123,13 +150,21 @@ class _Desk:
 
     async def _attempt(self) -> TrialResult:
         trial = await Trial.create(self._config())
+        environment = trial.agent_environment
+        assert isinstance(environment, TrialEnvironment)  # noqa: S101
 
-        async def freeze(_event: TrialHookEvent) -> None:
-            environment = trial.agent_environment
-            assert isinstance(environment, TrialEnvironment)  # noqa: S101
+        async def begin(_event: TrialHookEvent) -> None:
+            await environment.require_chart()
+
+        async def end(_event: TrialHookEvent) -> None:
             await environment.freeze()
 
-        trial.add_hook(TrialEvent.AGENT_END, freeze)
+        async def score(_event: TrialHookEvent) -> None:
+            environment.require_collected()
+
+        trial.add_hook(TrialEvent.AGENT_START, begin)
+        trial.add_hook(TrialEvent.AGENT_END, end)
+        trial.add_hook(TrialEvent.VERIFICATION_START, score)
         return await trial.run()
 
     def _config(self) -> TrialConfig:
@@ -161,6 +196,19 @@ def _agent(system: System) -> AgentConfig:
         kwargs=dict(harbor.options),
         env=dict(harbor.environment),
     )
+
+
+def _let_logs_be_anything(trial: Trial) -> None:
+    """Harbor reads usage out of what the agent left; if that cannot be read, there is none, and the trial goes on."""
+    read_logs = trial._sync_agent_output  # noqa: SLF001
+
+    async def read_if_possible(target: TrialResult) -> None:
+        try:
+            await read_logs(target)
+        except Exception as error:  # noqa: BLE001 - an agent decides what its logs are
+            trial.logger.warning(f"what the agent left cannot be read: {type(error).__name__}")
+
+    trial._sync_agent_output = read_if_possible  # noqa: SLF001
 
 
 def _is_dead(result: TrialResult) -> bool:
@@ -195,7 +243,6 @@ def _require_machine(job: Path) -> None:
             f"the container engine went away: {error.message}",
             "start it and run the same command again; whole trials are kept",
         ) from error
-    if shutil.disk_usage(job).free < _LEAST_FREE:
-        raise RunError(
-            "the disk is full", "free disk space and run the same command again; whole trials are kept"
-        )
+    free = shutil.disk_usage(job).free
+    if free < _LEAST_FREE:
+        raise RunError(f"the disk is full: {free >> 20} MB are free where {job} is", _GO_ON)
