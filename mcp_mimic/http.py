@@ -13,6 +13,8 @@ from types import FrameType
 
 import uvicorn
 from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.middleware.body_limit import RequestBodyLimitMiddleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 
@@ -25,6 +27,13 @@ from mcp_mimic.settings import ServeSettings
 from mcp_mimic.store.store import Store
 
 MCP_PATH = "/mcp"
+
+_MAX_BODY = 512 * 1024
+"""Bytes of a request: the longest report fits, however its JSON escapes it."""
+
+_MAX_HEAD = 16 * 1024
+_MAX_CONNECTIONS = 64
+"""Connections beyond it are told to come back: no client needs so many, and together they may fill no memory."""
 
 _QUIET_LOGGERS = ("fastmcp", "mcp", "uvicorn")
 
@@ -77,6 +86,7 @@ def http_app(server: ChartServer, allow_hosts: tuple[str, ...]) -> Starlette:
     server.mcp.custom_route("/health", methods=["GET"], include_in_schema=False)(health)
     return server.mcp.http_app(
         path=MCP_PATH,
+        middleware=[Middleware(RequestBodyLimitMiddleware, max_body_size=_MAX_BODY)],
         stateless_http=True,
         json_response=True,
         host_origin_protection=True,
@@ -93,6 +103,8 @@ def _run_http(server: ChartServer, listener: socket.socket, allow_hosts: tuple[s
         access_log=False,
         lifespan="on",
         timeout_graceful_shutdown=2,
+        limit_concurrency=_MAX_CONNECTIONS,
+        h11_max_incomplete_event_size=_MAX_HEAD,
         ws="none",
     )
     http = _AnnouncedServer(config, f"http://{shown}:{port}{MCP_PATH}")
