@@ -12,6 +12,9 @@ from typing import IO
 
 _CHUNK = 1 << 20
 _FULL = (errno.ENOSPC, errno.EDQUOT)
+_MAX_DEPTH = 32
+_MAX_PATH = 1024
+"""Folders in folders, and bytes of a path: what copies, walks or removes the files later must not fail over them."""
 
 
 @dataclass(frozen=True)
@@ -83,8 +86,10 @@ def take_folder(stream: IO[bytes], target: Path, allowance: Allowance) -> Taken:
 
 
 def _inside(name: str) -> PurePosixPath | None:
-    """The path of a member below the folder that was asked for; None if it would leave it or is no name."""
+    """The path of a member below the folder that was asked for; None if it would leave it, goes too deep or is no name."""
     parts = PurePosixPath(name).parts[1:]
+    if len(parts) > _MAX_DEPTH or len(name.encode("utf-8", "replace")) > _MAX_PATH:
+        return None
     if any(part in ("", "..", "/") or not part.isprintable() for part in parts):
         return None
     return PurePosixPath(*parts)

@@ -28,10 +28,15 @@ _REPORT = "report.md"
 _MAX_OUTPUT = 16 << 20
 _HEALTH = "http://mimic:8000/health"
 _CHUNK = 1 << 16
+_END_LOOKS = 50
 
 
 class EnvironmentLostError(RuntimeError):
     """A container of the trial ended before its time, by no doing of the agent's."""
+
+
+class ContainerOutOfMemoryError(RuntimeError):
+    """The agent used up its container's memory, and the kernel ended the container over it: the agent's doing."""
 
 
 class TrialOptions(DockerOptions):  # type: ignore[misc]  # Harbor has no types of its own
@@ -61,12 +66,18 @@ class TrialEnvironment(DockerEnvironment):  # type: ignore[misc]
             )
 
     async def freeze(self) -> None:
-        """Stop every process in the agent's container where it is; EnvironmentLostError if the container is gone.
+        """Stop every process in the agent's container where it is.
 
-        From then on it can be copied from and stopped, and can write nothing more.
+        From then on it can be copied from and stopped, and can write nothing more. If the container is gone,
+        ContainerOutOfMemoryError when its memory ran out, else EnvironmentLostError.
         """
-        paused = await self._docker("pause", self._container(MAIN_SERVICE_NAME))
+        main = self._container(MAIN_SERVICE_NAME)
+        paused = await self._docker("pause", main)
         if paused.return_code != 0:
+            if await self._ran_out_of_memory(main):
+                raise ContainerOutOfMemoryError(
+                    "the agent used up the memory of its container, which ended over it"
+                )
             raise EnvironmentLostError(f"the agent's container ended before the agent did ({paused.stdout})")
         self._frozen = True
 
@@ -74,6 +85,17 @@ class TrialEnvironment(DockerEnvironment):  # type: ignore[misc]
         """EnvironmentLostError if what was collected need not be all that the agent left."""
         if self._lost is not None:
             raise EnvironmentLostError(self._lost)
+
+    async def _ran_out_of_memory(self, container: str) -> bool:
+        """Whether a container ended over its memory, which the engine knows once it has seen the end."""
+        for _ in range(_END_LOOKS):
+            state = await self._docker(
+                "inspect", "--format", "{{.State.Running}} {{.State.OOMKilled}}", container
+            )
+            if state.stdout != "true false\n":
+                return bool(state.stdout == "false true\n")
+            await asyncio.sleep(0.1)
+        return False
 
     @override
     def _compose_env_vars(self, include_os_env: bool = True) -> dict[str, str]:

@@ -30,9 +30,11 @@ from harbor.trial.hooks import TrialEvent, TrialHookEvent
 from harbor.trial.trial import Trial
 
 from harness.containers.environment import EnvironmentLostError, TrialEnvironment
-from harness.record import MAX_TRIES, attempt_metadata
+from harness.record import MAX_TRIES, attempt_metadata, shortened
 
-logging.getLogger("harbor").addHandler(logging.NullHandler())  # each trial has its log; stderr is the run's
+# each trial has its log, and stderr is the run's, also when a log cannot be written
+logging.getLogger("harbor").addHandler(logging.NullHandler())
+logging.raiseExceptions = False
 
 _ENVIRONMENT = f"{TrialEnvironment.__module__}:{TrialEnvironment.__name__}"
 _LEAST_FREE = 256 << 20
@@ -122,7 +124,10 @@ def _end_on_signals() -> None:
 def _first(errors: Sequence[BaseException], job: Path) -> BaseException:
     """The error to tell of several that have one cause."""
     told = [error for error in errors if isinstance(error, (RunError, EngineError))]
-    return told[0] if told else RunError(f"{job} cannot be written to: {errors[0]}", _GO_ON)
+    if told:
+        return told[0]
+    why = getattr(errors[0], "strerror", None) or errors[0]
+    return RunError(f"{job} cannot be written to: {why}", _GO_ON)
 
 
 class _Desk:
@@ -162,6 +167,7 @@ class _Desk:
         async def score(_event: TrialHookEvent) -> None:
             environment.require_collected()
 
+        _let_logs_be_anything(trial)
         trial.add_hook(TrialEvent.AGENT_START, begin)
         trial.add_hook(TrialEvent.AGENT_END, end)
         trial.add_hook(TrialEvent.VERIFICATION_START, score)
@@ -200,7 +206,7 @@ def _agent(system: System) -> AgentConfig:
 
 def _let_logs_be_anything(trial: Trial) -> None:
     """Harbor reads usage out of what the agent left; if that cannot be read, there is none, and the trial goes on."""
-    read_logs = trial._sync_agent_output  # noqa: SLF001
+    read_logs = trial._sync_agent_output
 
     async def read_if_possible(target: TrialResult) -> None:
         try:
@@ -208,7 +214,7 @@ def _let_logs_be_anything(trial: Trial) -> None:
         except Exception as error:  # noqa: BLE001 - an agent decides what its logs are
             trial.logger.warning(f"what the agent left cannot be read: {type(error).__name__}")
 
-    trial._sync_agent_output = read_if_possible  # noqa: SLF001
+    trial._sync_agent_output = read_if_possible
 
 
 def _is_dead(result: TrialResult) -> bool:
@@ -227,6 +233,7 @@ def _write_result(folder: Path, results: Sequence[TrialResult], system: System, 
             "trial_name": place.name,
             "trial_uri": place.resolve().as_uri(),
             "agent_result": context.model_copy(update={"metadata": metadata}),
+            "exception_info": last.exception_info and shortened(last.exception_info),
             "config": config,
         }
     )
