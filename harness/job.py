@@ -238,5 +238,8 @@ def _write_json(path: Path, value: Mapping[str, Any]) -> None:
 def _write_text(path: Path, text: str) -> None:
     """Write whole or not at all."""
     draft = path.with_name(f".{path.name}.{os.getpid()}")
-    draft.write_text(text + "\n", encoding="utf-8")
-    draft.replace(path)
+    try:
+        draft.write_text(text + "\n", encoding="utf-8")
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
