@@ -28,9 +28,9 @@ class FakeEngine:
             for kind in KINDS:
                 (self.folder / kind / name).touch()
 
-    def names(self) -> set[str]:
-        """Of all that is there."""
-        return {path.name for kind in KINDS for path in (self.folder / kind).iterdir()}
+    def names(self) -> dict[str, set[str]]:
+        """Of all that is there, by kind."""
+        return {kind: {path.name for path in (self.folder / kind).iterdir()} for kind in KINDS}
 
     def go_away(self) -> None:
         """From now on nothing answers."""

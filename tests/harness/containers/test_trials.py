@@ -18,11 +18,12 @@ from harness.containers.trials import Setting, require_agent, run_trials
 from harness.errors import EngineError, RunError, UnknownSystemError
 from harness.job import Job
 from harness.systems import HarborAgent, System
-from tests.harness.containers.fake_engine import FakeEngine
+from tests.harness.containers.fake_engine import KINDS, FakeEngine
 from tests.harness.containers.fake_trial import SCORED, Act, FakeTrial
 from tests.harness.tiny import GOLDS, TinyWorld
 
 FIRST, SECOND = sorted(GOLDS)
+NOTHING: dict[str, set[str]] = {kind: set() for kind in KINDS}
 SYSTEM = System(tag="fake", about="for tests", harbor=HarborAgent(agent="oracle"))
 
 
@@ -121,7 +122,7 @@ def test_no_two_trials_have_one_name_on_the_engine(stage: Stage, tmp_path: Path)
 def test_an_engine_that_goes_away_ends_the_run_and_is_no_trials_death(
     stage: Stage, engine: FakeEngine
 ) -> None:
-    with pytest.raises(RunError, match="the container engine went away") as caught:
+    with pytest.raises(RunError, match="^the container engine went away") as caught:
         stage.run("ok", engine.go_away, tasks=(FIRST, SECOND))
     assert "run the same command again" in caught.value.remedy
     assert stage.entries() == [f"{FIRST}__fake"]
@@ -131,7 +132,7 @@ def test_an_engine_that_goes_away_ends_the_run_and_is_no_trials_death(
 
 
 def test_an_engine_that_goes_away_ends_the_trials_that_run_beside(stage: Stage, engine: FakeEngine) -> None:
-    with pytest.raises(RunError, match="the container engine went away"):
+    with pytest.raises(RunError, match="^the container engine went away"):
         stage.run("waits", engine.go_away, tasks=(FIRST, SECOND), concurrency=2)
     assert stage.entries() == []
 
@@ -183,7 +184,7 @@ def test_a_signal_to_end_ends_all_trials_and_keeps_the_whole_ones(
     with pytest.raises(KeyboardInterrupt):
         stage.run("ok", send, tasks=(FIRST, SECOND))
     assert stage.entries() == [f"{FIRST}__fake"]
-    assert engine.names() == set()
+    assert engine.names() == NOTHING
 
 
 def test_a_run_that_hangups_do_not_reach_goes_on(stage: Stage) -> None:
@@ -198,7 +199,7 @@ def test_what_runs_of_the_job_left_is_removed_and_nothing_else(stage: Stage, eng
     others = {f"x{mine}1", "clinicare-00000000-1", "clinicare-doctor-1", "somebodys"}
     engine.add(f"{mine}1__env-main-1", f"{mine}2__verifier__trial-main-1", *others)
     stage.run(lambda: engine.add(f"{mine}3__env-mimic-1"), "ok")
-    assert engine.names() == others
+    assert engine.names() == dict.fromkeys(KINDS, others)
 
 
 def test_a_removal_that_another_command_was_faster_with_is_no_failure(
@@ -208,7 +209,7 @@ def test_a_removal_that_another_command_was_faster_with_is_no_failure(
     engine.add(trial_name(tmp_path))
     engine.refuse_removals(2)
     remove_leftovers(tmp_path)
-    assert engine.names() == set()
+    assert engine.names() == NOTHING
 
 
 def test_what_cannot_be_removed_is_told(
