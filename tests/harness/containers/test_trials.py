@@ -122,7 +122,7 @@ def test_no_two_trials_have_one_name_on_the_engine(stage: Stage, tmp_path: Path)
 def test_an_engine_that_goes_away_ends_the_run_and_is_no_trials_death(
     stage: Stage, engine: FakeEngine
 ) -> None:
-    with pytest.raises(RunError, match="^the container engine went away") as caught:
+    with pytest.raises(RunError, match=r"^the container engine went away") as caught:
         stage.run("ok", engine.go_away, tasks=(FIRST, SECOND))
     assert "run the same command again" in caught.value.remedy
     assert stage.entries() == [f"{FIRST}__fake"]
@@ -132,7 +132,7 @@ def test_an_engine_that_goes_away_ends_the_run_and_is_no_trials_death(
 
 
 def test_an_engine_that_goes_away_ends_the_trials_that_run_beside(stage: Stage, engine: FakeEngine) -> None:
-    with pytest.raises(RunError, match="^the container engine went away"):
+    with pytest.raises(RunError, match=r"^the container engine went away"):
         stage.run("waits", engine.go_away, tasks=(FIRST, SECOND), concurrency=2)
     assert stage.entries() == []
 
