@@ -26,7 +26,8 @@ from harness.scoring.files import MAX_AUDIT, MAX_REPORT
 _LOGS = Allowance(file=64 << 20, total=256 << 20, entries=20_000)
 _REPORT = "report.md"
 _MAX_OUTPUT = 16 << 20
-_HEALTH = "http://mimic:8000/health"
+_CHART = "mimic"
+_HEALTH = f"http://{_CHART}:8000/health"
 _CHUNK = 1 << 16
 _END_LOOKS = 50
 
@@ -65,12 +66,20 @@ class TrialEnvironment(DockerEnvironment):  # type: ignore[misc]
                 f"the agent's container does not reach the chart server ({asked.stdout})"
             )
 
+    async def follow_chart(self) -> None:
+        """End the agent's container once the chart server has ended: nothing that it still does could be scored."""
+        ended = await self._docker("wait", self._container(_CHART))
+        if ended.return_code == 0:
+            self._lost = "the chart server ended before the agent did"
+            await self._docker("kill", self._container(MAIN_SERVICE_NAME))
+
     async def freeze(self) -> None:
         """Stop every process in the agent's container where it is.
 
         From then on it can be copied from and stopped, and can write nothing more. If the container is gone,
         ContainerOutOfMemoryError when its memory ran out, else EnvironmentLostError.
         """
+        self.require_whole()
         main = self._container(MAIN_SERVICE_NAME)
         paused = await self._docker("pause", main)
         if paused.return_code != 0:
@@ -81,8 +90,8 @@ class TrialEnvironment(DockerEnvironment):  # type: ignore[misc]
             raise EnvironmentLostError(f"the agent's container ended before the agent did ({paused.stdout})")
         self._frozen = True
 
-    def require_collected(self) -> None:
-        """EnvironmentLostError if what was collected need not be all that the agent left."""
+    def require_whole(self) -> None:
+        """EnvironmentLostError if a container was lost, or what was collected need not be all that the agent left."""
         if self._lost is not None:
             raise EnvironmentLostError(self._lost)
 

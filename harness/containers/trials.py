@@ -158,14 +158,19 @@ class _Desk:
         environment = trial.agent_environment
         assert isinstance(environment, TrialEnvironment)  # noqa: S101
 
+        following: list[asyncio.Task[None]] = []
+
         async def begin(_event: TrialHookEvent) -> None:
             await environment.require_chart()
+            following.append(asyncio.create_task(environment.follow_chart()))
 
         async def end(_event: TrialHookEvent) -> None:
+            for task in following:
+                task.cancel()
             await environment.freeze()
 
         async def score(_event: TrialHookEvent) -> None:
-            environment.require_collected()
+            environment.require_whole()
 
         _let_logs_be_anything(trial)
         trial.add_hook(TrialEvent.AGENT_START, begin)

@@ -38,8 +38,6 @@ DIES = {
 }  # fmt: skip
 """A chart server that is killed once it has noted its first call."""
 
-UNTIL_GONE = "while timeout 1 bash -c '</dev/tcp/mimic/8000'; do sleep 0.1; done 2>/dev/null"
-
 
 @pytest.fixture(scope="module")
 def task(ward: Ward) -> Path:
@@ -117,18 +115,14 @@ def test_without_a_chart_server_a_trial_is_dead_and_no_answer_is_wrong(
     assert metadata["earlier_causes"] == [told["exception_type"]] * 2
 
 
-def test_a_chart_server_that_dies_midway_kills_the_trial_whatever_was_answered(
-    cases: Cases, task: Path
-) -> None:
-    wait: Step = {"tool": "Bash", "input": {"command": UNTIL_GONE, "description": "wait"}}
-    call = _first_call(task)
+def test_a_chart_server_that_dies_midway_ends_the_agent_and_kills_the_trial(cases: Cases, task: Path) -> None:
+    wait: Step = {"tool": "Bash", "input": {"command": "sleep 600", "description": "wait"}}
     told = cases.case(
-        [call, wait, call, *writing_steps("## Answer: NO\n")],
+        [_first_call(task), wait, *writing_steps("## Answer: NO\n")],
         chart_server=DIES,
-        environment={"MCP_TOOL_TIMEOUT": "3000"},
     )
-    assert _report(told) == "## Answer: NO\n"
     assert (told["status"], told["graded"], told["grading"]) == ("dead", False, None)
+    assert told["exception_type"] == "EnvironmentLostError"
     assert _record(told)["agent_result"]["metadata"]["attempts"] == 3
 
 
