@@ -32,8 +32,10 @@ from harbor.trial.trial import Trial
 from harness.containers.environment import EnvironmentLostError, TrialEnvironment
 from harness.record import MAX_TRIES, attempt_metadata, shortened
 
-# each trial has its log, and stderr is the run's, also when a log cannot be written
+# stderr is the run's: each trial has its log, asyncio warns of commands that end while they are being ended,
+# and a log that cannot be written is a full disk, which is told once
 logging.getLogger("harbor").addHandler(logging.NullHandler())
+logging.getLogger("asyncio").setLevel(logging.ERROR)
 logging.raiseExceptions = False
 
 _ENVIRONMENT = f"{TrialEnvironment.__module__}:{TrialEnvironment.__name__}"

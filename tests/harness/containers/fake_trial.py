@@ -36,6 +36,9 @@ class FakeEnvironment(TrialEnvironment):
         if self.act == "no_chart":
             raise EnvironmentLostError("no chart server")
 
+    async def follow_chart(self) -> None:
+        """It does not end."""
+
     async def freeze(self) -> None:
         if self.act == "killed":
             raise EnvironmentLostError("no container")
