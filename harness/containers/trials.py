@@ -23,6 +23,7 @@ os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
 
 from harbor.agents.factory import AgentFactory
 from harbor.models.agent.context import AgentContext
+from harbor.models.agent.name import AgentName
 from harbor.models.trial.config import AgentConfig, EnvironmentConfig, TaskConfig, TrialConfig
 from harbor.models.trial.error_policy import ERROR_POLICIES, ErrorPolicyOverride
 from harbor.models.trial.result import TrialResult
@@ -39,6 +40,9 @@ logging.getLogger("asyncio").setLevel(logging.ERROR)
 logging.raiseExceptions = False
 
 _ENVIRONMENT = f"{TrialEnvironment.__module__}:{TrialEnvironment.__name__}"
+_UTILITIES = (AgentName.ORACLE.value, AgentName.NOP.value)
+"""Agents of Harbor that need no server told: they do what the task says, or nothing."""
+
 _LEAST_FREE = 256 << 20
 _GO_ON = "see to the disk and run the same command again; whole trials are kept"
 
@@ -64,14 +68,21 @@ class Setting:
 
 
 def require_agent(system: System) -> None:
-    """UnknownSystemError if Harbor has no such agent."""
+    """UnknownSystemError if Harbor has no such agent, or one that cannot be given the chart server."""
+    agent = _agent(system)
+    called = agent.name or agent.import_path
     try:
-        AgentFactory.get_agent_class_from_config(_agent(system))
+        kind = AgentFactory.get_agent_class_from_config(agent)
     except (ValueError, ImportError, AttributeError) as error:
         raise UnknownSystemError(
-            f"system {system.tag}: Harbor has no agent to be had as {_agent(system).name or _agent(system).import_path} ({error})",
+            f"system {system.tag}: Harbor has no agent to be had as {called} ({error})",
             "name one that `harbor run --help` lists, or the module:class of your own",
         ) from error
+    if agent.name not in _UTILITIES and not kind.capabilities.mcp_servers:
+        raise UnknownSystemError(
+            f"system {system.tag}: the agent {called} takes no MCP servers, and the chart is one",
+            "name another; one of your own declares capabilities = AgentCapabilities(mcp_servers=True)",
+        )
 
 
 def run_trials(

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from harbor.agents.base import BaseAgent
 
 from harness.containers import trials
 from harness.containers.leftovers import job_prefix, remove_leftovers, trial_name
@@ -234,3 +235,15 @@ def test_of_two_runs_that_ran_the_same_trial_the_first_one_stands(stage: Stage, 
     stage.run("agent_error")
     assert (stage.job / f"{FIRST}__fake" / "result.json").read_bytes() == before
     assert Job(stage.job).is_done(FIRST, "fake")
+
+
+class Deaf(BaseAgent):
+    """An agent that declares no MCP servers."""
+
+
+def test_an_agent_that_takes_no_chart_server_is_refused_before_a_trial() -> None:
+    deaf = SYSTEM.model_copy(update={"harbor": HarborAgent(agent=f"{__name__}:Deaf")})
+    with pytest.raises(UnknownSystemError, match="takes no MCP servers"):
+        require_agent(deaf)
+    for agent in ("oracle", "nop", "claude-code"):
+        require_agent(SYSTEM.model_copy(update={"harbor": HarborAgent(agent=agent)}))
