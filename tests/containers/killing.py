@@ -82,6 +82,10 @@ class Killed:
     def ended(self) -> bool:
         return self.process.poll() is not None
 
+    def begun(self) -> bool:
+        """Whether it runs trials by now; what a killed one left does not count."""
+        return any(self.job.glob(f".*.{self.process.pid}.partial"))
+
     def send(self, number: signal.Signals) -> None:
         """SIGKILL and Ctrl-C reach all of the group, as from the kernel and a terminal; others only the harness."""
         if number in (signal.SIGKILL, signal.SIGINT):

@@ -1,7 +1,7 @@
-"""A second Docker engine, which a test may kill: its own folder, process ids, socket and network namespace.
+"""A second Docker engine, which a test may kill: its own folder, socket, and network and mount namespaces.
 
-In a network namespace of its own it cannot touch the bridges and filter rules of the first one, and those do
-not reach its containers.
+Without a network namespace of its own it would delete the first one's default bridge when it starts, and the
+first one's filter rules would keep its containers from each other. What it mounts ends with its processes.
 """
 
 import json
@@ -41,7 +41,10 @@ class OwnEngine:
         words += ["--bridge=none", "--iptables=false", "--ip-forward=false", "--ip-masq=false"]
         with (self.folder / "log").open("ab") as log:
             self._process = subprocess.Popen(
-                ["unshare", "--net", "dockerd", *words], stdout=log, stderr=log, start_new_session=True
+                ["unshare", "--net", "--mount", "dockerd", *words],
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
             )
         deadline = time.monotonic() + _SECONDS
         while self._docker("version").returncode != 0:
@@ -74,9 +77,6 @@ class OwnEngine:
             self._docker("rm", "--force", *containers)
         self._process.terminate()
         self._process.wait(_SECONDS)
-        mounts = [line.split()[1] for line in Path("/proc/self/mounts").read_text().splitlines()]
-        for mount in sorted((path for path in mounts if path.startswith(f"{self.folder}/")), reverse=True):
-            subprocess.run(["umount", mount], check=True)
         shutil.rmtree(self.folder)
 
     def load(self, images: Iterable[str]) -> None:
