@@ -8,9 +8,9 @@ goes through `harness.containers.archive`.
 import asyncio
 import subprocess
 import tarfile
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from pathlib import Path, PurePosixPath
-from typing import IO, override
+from typing import IO, Any, override
 
 from harbor.constants import MAIN_SERVICE_NAME
 from harbor.environments.base import ExecResult
@@ -71,7 +71,7 @@ class TrialEnvironment(DockerEnvironment):  # type: ignore[misc]
         ended = await self._docker("wait", self._container(_CHART))
         if ended.return_code == 0:
             self._lost = "the chart server ended before the agent did"
-            await self._docker("kill", self._container(MAIN_SERVICE_NAME))
+            await _to_its_end(self._docker("kill", self._container(MAIN_SERVICE_NAME)))
 
     async def freeze(self) -> None:
         """Stop every process in the agent's container where it is.
@@ -81,7 +81,7 @@ class TrialEnvironment(DockerEnvironment):  # type: ignore[misc]
         """
         self.require_whole()
         main = self._container(MAIN_SERVICE_NAME)
-        paused = await self._docker("pause", main)
+        paused = await _to_its_end(self._docker("pause", main))
         if paused.return_code != 0:
             if await self._ran_out_of_memory(main):
                 raise ContainerOutOfMemoryError(
@@ -237,6 +237,19 @@ class TrialEnvironment(DockerEnvironment):  # type: ignore[misc]
         finally:
             await self._terminate_process(process)
         return ExecResult(stdout=output.decode("utf-8", errors="replace"), stderr=None, return_code=code)
+
+
+async def _to_its_end(command: Coroutine[Any, Any, ExecResult]) -> ExecResult:
+    """Run a command that must have ended before another one meets the same container.
+
+    An engine that is told to end a container while it pauses it may hold on to that container for good.
+    """
+    running = asyncio.ensure_future(command)
+    try:
+        return await asyncio.shield(running)
+    except asyncio.CancelledError:
+        await asyncio.wait({running})
+        raise
 
 
 async def _read(stream: asyncio.StreamReader | None) -> bytes:

@@ -180,6 +180,7 @@ class _Desk:
         async def end(_event: TrialHookEvent) -> None:
             for task in following:
                 task.cancel()
+            await asyncio.gather(*following, return_exceptions=True)
             await environment.freeze()
 
         async def score(_event: TrialHookEvent) -> None:

@@ -67,6 +67,8 @@ class OwnEngine:
             time.sleep(0.02)
         record.unlink()
         (self.folder / "pid").unlink()
+        # engines of this age may not start over what a killed one noted of its networks
+        shutil.rmtree(self.folder / "data" / "network", ignore_errors=True)
 
     def stop(self) -> None:
         """End it and its containers, and remove what it had."""

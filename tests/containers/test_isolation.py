@@ -302,7 +302,7 @@ def test_what_is_scored_is_the_state_at_the_end_of_the_agents_time(attacked: Att
     written = re.search(r"written ([\d.]+)", (trial.report.data or b"").decode())
     assert written is not None
     calls = read_audit((trial.audit.data or b"").decode().splitlines()).calls
-    assert len(calls) > 2
+    assert calls
     last = max(float(written[1]), datetime.fromisoformat(calls[-1]["t"]).timestamp())
     begun = datetime.fromisoformat(result["verifier"]["started_at"]).timestamp()
     # the process is stopped with the agent, and a second or more goes by before anything is scored
