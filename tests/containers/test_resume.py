@@ -57,6 +57,7 @@ def _halves(job: Path) -> list[str]:
     ]
 
 
+@pytest.mark.slow
 def test_killed_at_random_moments_a_job_ends_with_the_same_results(
     ward: Ward, undisturbed: list[Outcome], tmp_path: Path
 ) -> None:
@@ -185,6 +186,7 @@ def engine(images: None) -> Iterator[OwnEngine]:
         own.stop()
 
 
+@pytest.mark.slow
 @OWN_ENGINE
 @pytest.mark.slow
 def test_an_engine_that_is_killed_ends_the_run_in_one_line_and_the_job_goes_on_when_it_is_back(
