@@ -30,6 +30,8 @@ _CHART = "mimic"
 _HEALTH = f"http://{_CHART}:8000/health"
 _CHUNK = 1 << 16
 _END_LOOKS = 50
+_PAUSE_SECONDS = 120.0
+_COMPOSE_SECONDS = 600
 
 
 class EnvironmentLostError(RuntimeError):
@@ -54,6 +56,8 @@ class TrialEnvironment(DockerEnvironment):  # type: ignore[misc]
     options: TrialOptions
     _frozen = False
     _lost: str | None = None
+    _commands = 0
+    """How many were begun in a container and have not come to their end, as far as is known here."""
 
     async def require_chart(self) -> None:
         """EnvironmentLostError unless the chart server answers in the agent's container.
@@ -78,10 +82,18 @@ class TrialEnvironment(DockerEnvironment):  # type: ignore[misc]
 
         From then on it can be copied from and stopped, and can write nothing more. If the container is gone,
         ContainerOutOfMemoryError when its memory ran out, else EnvironmentLostError.
+
+        An engine that pauses a container while it starts a command in it may hold on to both for good, so a
+        command that was cut short is waited for.
         """
         self.require_whole()
         main = self._container(MAIN_SERVICE_NAME)
-        paused = await _to_its_end(self._docker("pause", main))
+        try:
+            if self._commands:  # the engine may still be starting one: they start in turn, and this one last
+                await self._docker("exec", "--user", "root", main, "true", seconds=_PAUSE_SECONDS)
+            paused = await _to_its_end(self._docker("pause", main, seconds=_PAUSE_SECONDS))
+        except RuntimeError as error:
+            raise EnvironmentLostError(f"the engine does not pause the agent's container: {error}") from error
         if paused.return_code != 0:
             if await self._ran_out_of_memory(main):
                 raise ContainerOutOfMemoryError(
@@ -137,13 +149,10 @@ class TrialEnvironment(DockerEnvironment):  # type: ignore[misc]
         shell = (
             self._platform.exec_shell_args(command) if service == MAIN_SERVICE_NAME else ["sh", "-c", command]
         )
-        return await self._docker(
-            "exec",
-            *options,
-            self._container(service),
-            *shell,
-            seconds=timeout_sec,
-        )
+        self._commands += 1
+        done = await self._docker("exec", *options, self._container(service), *shell, seconds=timeout_sec)
+        self._commands -= 1
+        return done
 
     @override
     async def upload_file(self, source_path: Path | str, target_path: str) -> None:
@@ -196,7 +205,7 @@ class TrialEnvironment(DockerEnvironment):  # type: ignore[misc]
         """As Harbor does it, but a command of Compose does not outlive the trial that is interrupted."""
         try:
             return await DockerEnvironment._collect_buffered_output(
-                process, timeout_sec=timeout_sec, stdin_data=stdin_data
+                process, timeout_sec=timeout_sec or _COMPOSE_SECONDS, stdin_data=stdin_data
             )
         finally:
             await DockerEnvironment._terminate_process(process)

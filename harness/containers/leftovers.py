@@ -11,8 +11,8 @@ from harness.errors import EngineError
 PREFIX = "clinicare-"
 """How the name of everything begins that a trial makes on the engine."""
 
-_TRIES = 5
-_PAUSE = 1.0  # seconds
+_PATIENCE = 10.0  # seconds, as the next
+_PAUSE = 1.0
 
 
 def trial_name(job: Path) -> str:
@@ -30,14 +30,15 @@ def remove_leftovers(job: Path) -> None:
 
 def _remove(kind: str, listing: tuple[str, ...], removing: tuple[str, ...] = ()) -> None:
     """Remove all that is listed; a command that outlived its run may be removing, or still making, the same."""
-    for tries_left in reversed(range(_TRIES)):
+    deadline = time.monotonic() + _PATIENCE
+    while True:
         found = docker(kind, "ls", "--quiet", *listing).split()
         if not found:
             return
         try:
             docker(kind, "rm", *removing, *found)
         except EngineError:
-            if not tries_left:
+            if time.monotonic() > deadline:
                 raise
             time.sleep(_PAUSE)
 

@@ -216,6 +216,7 @@ def test_a_removal_that_another_command_was_faster_with_is_no_failure(
 def test_what_cannot_be_removed_is_told(
     engine: FakeEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("harness.containers.leftovers._PATIENCE", 0)
     monkeypatch.setattr("harness.containers.leftovers._PAUSE", 0)
     engine.add(trial_name(tmp_path))
     engine.refuse_removals(1000)
