@@ -21,7 +21,8 @@ from harbor.models.trial.result import (
 )
 from harbor.models.verifier.result import VerifierResult
 
-from harness.systems import Place, System
+from harness.place import Place
+from harness.systems import System
 from harness.taskset import Task
 from harness.trajectory import readable
 
