@@ -18,7 +18,7 @@ from harbor.trial.errors import AgentTimeoutError
 from harness.agents.base import Agent, Answer, Gold, Instrument, TaskView
 from harness.agents.recording import RecordingClient
 from harness.errors import RunError
-from harness.job import Job
+from harness.job import Job, Setting
 from harness.record import MAX_TRIES, Attempt, Phase, describe_exception, harness_version, write_record
 from harness.scoring.files import MAX_REPORT
 from harness.scoring.verify import Evidence, score_files, write_scores
@@ -42,15 +42,6 @@ class Batch:
 
     task_id: str
     systems: tuple[System, ...]
-
-
-@dataclass(frozen=True)
-class Setting:
-    """Where a run's inputs and outputs are; small enough to hand to a worker process."""
-
-    tasks: Path
-    store: Path
-    job: Path
 
 
 class DirectRunner:

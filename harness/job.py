@@ -16,8 +16,9 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from harness.errors import JobError
+from harness.place import Place
 from harness.scoring.files import read_file
-from harness.systems import Place, System
+from harness.systems import System
 from harness.taskset import TaskSet
 from harness.trial import MAX_RECORD, find_trials
 
@@ -65,6 +66,15 @@ class JobPlan(BaseModel):
     tasks: dict[str, str] = Field(description="task id → digest of what its agent can see")
     systems: dict[str, PlannedSystem]
     images: dict[str, str] = Field(default={}, description="image → id, once a system runs in containers")
+
+
+@dataclass(frozen=True)
+class Setting:
+    """The folders of a run's inputs and outputs; small enough to hand to a worker process."""
+
+    tasks: Path
+    store: Path
+    job: Path
 
 
 @dataclass(frozen=True)

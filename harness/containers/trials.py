@@ -7,13 +7,12 @@ import shutil
 import signal
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from harness.containers.engine import docker
 from harness.containers.leftovers import remove_leftovers, trial_name
 from harness.errors import EngineError, RunError, UnknownSystemError
-from harness.job import Job
+from harness.job import Job, Setting
 from harness.systems import System
 from harness.taskset import Task, TaskSet
 
@@ -56,15 +55,6 @@ _GRADED: dict[str, ErrorPolicyOverride] = {
 }
 """Harbor reads some failures out of an agent's output, and would not score them: the agent would have bought
 itself another try. Whatever is raised while the agent runs is scored, unless a container was lost."""
-
-
-@dataclass(frozen=True)
-class Setting:
-    """Where a run's inputs and outputs are."""
-
-    tasks: Path
-    store: Path
-    job: Path
 
 
 def require_agent(system: System) -> None:

@@ -27,6 +27,18 @@ def _case(world: TinyWorld, jobs: Path, *more: str) -> int:
     return run(["case", "--system", "always-yes", "--task-id", TASK, *places, *more])
 
 
+@pytest.fixture
+def jobs(world: TinyWorld, tmp_path: Path, capsys: Captured) -> Path:
+    """A jobs folder with the trial, and nothing printed yet."""
+    assert _case(world, tmp_path / "jobs") == 0
+    capsys.readouterr()
+    return tmp_path / "jobs"
+
+
+def _trial(jobs: Path) -> Path:
+    return jobs / "run" / f"{TASK}__always-yes"
+
+
 def _refused(captured: Captured) -> str:
     """The one line and its hint, with nothing on stdout."""
     printed = captured.readouterr()
@@ -65,19 +77,16 @@ def _snapshot(folder: Path) -> dict[str, tuple[int, int]]:
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
 def test_a_task_that_changed_since_its_trial_is_refused_and_the_trial_stays(
-    world: TinyWorld, tmp_path: Path, capsys: Captured, change: Callable[[Path], None]
+    world: TinyWorld, jobs: Path, capsys: Captured, change: Callable[[Path], None]
 ) -> None:
-    jobs = tmp_path / "jobs"
-    assert _case(world, jobs) == 0
-    capsys.readouterr()
-    before = _snapshot(jobs / "run" / f"{TASK}__always-yes")
+    before = _snapshot(_trial(jobs))
     change(world.tasks / TASK)
     assert _case(world, jobs) == 2
     assert "not as it was built" in _refused(capsys)
     _build_again(world.tasks)
     assert _case(world, jobs) == 2
     assert f"task {TASK} has changed since the job was begun" in _refused(capsys)
-    assert _snapshot(jobs / "run" / f"{TASK}__always-yes") == before
+    assert _snapshot(_trial(jobs)) == before
 
 
 def _build_again(tasks: Path) -> None:
@@ -93,19 +102,14 @@ def test_the_second_time_nothing_is_run_or_written_in_the_trial(
 ) -> None:
     jobs = tmp_path / "jobs"
     assert _case(world, jobs) == 0
-    first, before = capsys.readouterr().out, _snapshot(jobs / "run" / f"{TASK}__always-yes")
+    first, before = capsys.readouterr().out, _snapshot(_trial(jobs))
     assert _case(world, jobs) == 0
     assert capsys.readouterr().out == first
-    assert _snapshot(jobs / "run" / f"{TASK}__always-yes") == before
+    assert _snapshot(_trial(jobs)) == before
 
 
-def test_a_dead_trial_is_a_line_that_can_be_trusted(
-    world: TinyWorld, tmp_path: Path, capsys: Captured
-) -> None:
-    jobs = tmp_path / "jobs"
-    assert _case(world, jobs) == 0
-    capsys.readouterr()
-    record = jobs / "run" / f"{TASK}__always-yes" / "result.json"
+def test_a_dead_trial_is_a_line_that_can_be_trusted(world: TinyWorld, jobs: Path, capsys: Captured) -> None:
+    record = _trial(jobs) / "result.json"
     record.write_text(json.dumps(json.loads(record.read_text()) | {"verifier_result": None}))
     assert _case(world, jobs) == 0
     line = json.loads(capsys.readouterr().out)
@@ -114,23 +118,17 @@ def test_a_dead_trial_is_a_line_that_can_be_trusted(
 
 @pytest.mark.parametrize("record", ["", "{", "[]", "{}", '{"agent_info": 1, "exception_info": 0}'])
 def test_a_record_that_is_none_is_refused(
-    world: TinyWorld, tmp_path: Path, capsys: Captured, record: str
+    world: TinyWorld, jobs: Path, capsys: Captured, record: str
 ) -> None:
-    jobs = tmp_path / "jobs"
-    assert _case(world, jobs) == 0
-    capsys.readouterr()
-    (jobs / "run" / f"{TASK}__always-yes" / "result.json").write_text(record)
+    (_trial(jobs) / "result.json").write_text(record)
     assert _case(world, jobs) == 2
     assert "is no record of a trial" in _refused(capsys)
 
 
 def test_a_trial_that_is_a_link_to_another_one_is_refused(
-    world: TinyWorld, tmp_path: Path, capsys: Captured
+    world: TinyWorld, jobs: Path, tmp_path: Path, capsys: Captured
 ) -> None:
-    jobs = tmp_path / "jobs"
-    assert _case(world, jobs) == 0
-    capsys.readouterr()
-    trial = jobs / "run" / f"{TASK}__always-yes"
+    trial = _trial(jobs)
     trial.rename(tmp_path / "elsewhere")
     trial.symlink_to(tmp_path / "elsewhere")
     assert _case(world, jobs) == 2

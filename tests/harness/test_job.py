@@ -9,7 +9,8 @@ from harbor.models.job.config import JobConfig
 
 from harness.errors import JobError
 from harness.job import Job, PlannedSystem
-from harness.systems import HarborAgent, Place, System, load_systems
+from harness.place import Place
+from harness.systems import HarborAgent, System, load_systems
 from harness.taskset import TaskSet
 
 YES = load_systems()["always-yes"]

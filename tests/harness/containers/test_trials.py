@@ -15,9 +15,9 @@ from harbor.agents.base import BaseAgent
 
 from harness.containers import trials
 from harness.containers.leftovers import job_prefix, remove_leftovers, trial_name
-from harness.containers.trials import Setting, require_agent, run_trials
+from harness.containers.trials import require_agent, run_trials
 from harness.errors import EngineError, RunError, UnknownSystemError
-from harness.job import Job
+from harness.job import Job, Setting
 from harness.systems import HarborAgent, System
 from tests.harness.containers.fake_engine import KINDS, FakeEngine
 from tests.harness.containers.fake_trial import SCORED, Act, FakeTrial
