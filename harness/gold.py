@@ -87,6 +87,11 @@ def _gold(scenario: Scenario, case: Case, verdict: tuple[str, str], known: Mappi
         "definition_fragile": row.definition_fragile,
         "label": "clinician-signed" if scenario.clinician_reviewed else "rule-derived",
         "known": known,
+        "policies": [
+            {"id": item.id, "document": item.document, "weight": item.weight}
+            for item in scenario.policy_rubric.item
+            if item.document in scenario.policies
+        ],
     }
 
 

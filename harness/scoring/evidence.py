@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from harness.scoring.coverage import Search, touches, uncovered
 from harness.scoring.gold import Entry, Gold, Requirement
-from harness.scoring.trail import Trail
+from harness.scoring.trail import Trail, document_of, note_of, with_notes
 
 
 @dataclass(frozen=True)
@@ -27,8 +27,10 @@ class Finding:
 class CitationCounts:
     """How many distinct citations there were, how many count, and of these, how many hold.
 
-    `resolvable`: the chart or the trial has such an id. `served`: an answered call served it. `relevant`:
-    served, and a row that a requirement names or a finished search of something that one wants searched.
+    `resolvable`: the chart or the trial has such an id; a passage only if it was served, for the gold knows
+    notes and not what they are cut into. `served`: an answered call served it. `relevant`: served, and a row
+    that a requirement names, a passage of a note that one names, or a finished search of something that one
+    wants searched.
     """
 
     cited: int
@@ -43,9 +45,32 @@ class CitationCounts:
         return self.relevant / self.counted if self.counted else 0.0
 
 
+@dataclass(frozen=True)
+class PolicyFinding:
+    """One item of the policy rubric: whether a section of its document was served, and whether one was also cited.
+
+    That the report says what the item says is for a judge; that it stands on the document is decided here.
+    """
+
+    id: str
+    document: str
+    weight: int
+    retrieved: bool
+    cited: bool
+
+
+def weigh_policies(gold: Gold, trail: Trail, sections: Iterable[str]) -> list[PolicyFinding]:
+    """Hold each policy item against the sections that were served, and those of them that were cited."""
+    served, cited = ({document_of(eid) for eid in ids} for ids in (trail.served, sections))
+    return [
+        PolicyFinding(item.id, item.document, item.weight, item.document in served, item.document in cited)
+        for item in gold.policies
+    ]
+
+
 def weigh_requirements(gold: Gold, trail: Trail, counted: Iterable[str]) -> list[Finding]:
     """Hold each requirement against what was served, and against what was both served and cited."""
-    cited = trail.served.intersection(counted)
+    cited = with_notes(trail.served.intersection(counted))
     return [_weigh(need, trail, cited) for need in gold.requirements]
 
 
@@ -53,15 +78,19 @@ def count_citations(
     gold: Gold, trail: Trail, citations: Collection[str], counted: Collection[str]
 ) -> CitationCounts:
     """Count the citations that hold."""
-    calls, rows = trail.call_ids, gold.relevant
-    relevant = [eid for eid in counted if eid in trail.served and (eid in rows or _finds(eid, gold, trail))]
+    there = trail.call_ids | trail.served
+    relevant = [eid for eid in counted if eid in trail.served and _is_relevant(eid, gold, trail)]
     return CitationCounts(
         cited=len(citations),
         counted=len(counted),
-        resolvable=sum(eid in gold.known or eid in calls for eid in counted),
+        resolvable=sum(eid in gold.known or eid in there for eid in counted),
         served=sum(eid in trail.served for eid in counted),
         relevant=len(relevant),
     )
+
+
+def _is_relevant(eid: str, gold: Gold, trail: Trail) -> bool:
+    return bool(gold.relevant.intersection({eid, note_of(eid)})) or _finds(eid, gold, trail)
 
 
 def _finds(eid: str, gold: Gold, trail: Trail) -> bool:

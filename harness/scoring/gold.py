@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 from typing import Any
 
 from mcp_mimic.contract import VERDICTS, parse_eid
@@ -52,6 +53,15 @@ class Requirement:
 
 
 @dataclass(frozen=True)
+class PolicyItem:
+    """A statement that the answer should rest on, its weight, and the policy document in which it stands."""
+
+    id: str
+    document: str
+    weight: int
+
+
+@dataclass(frozen=True)
 class Known:
     """Every evidence id of the slice: ranges of whole numbers and single texts, by kind."""
 
@@ -85,8 +95,9 @@ class Gold:
     label: str
     requirements: tuple[Requirement, ...]
     known: Known
+    policies: tuple[PolicyItem, ...]
 
-    @property
+    @cached_property
     def relevant(self) -> frozenset[str]:
         """All row ids that are relevant to some requirement."""
         sets = (group for need in self.requirements for group in (*need.alternatives, need.relevant))
@@ -118,7 +129,18 @@ def read_gold(data: object) -> Gold:
         label=label,
         requirements=requirements,
         known=_known(gold.get("known")),
+        policies=tuple(_policy(item) for item in _sequence(gold.get("policies", ()), "policies")),
     )
+
+
+def _policy(data: object) -> PolicyItem:
+    item = _mapping(data, "policies[]")
+    name, document, weight = _text(item, "id"), _text(item, "document"), item.get("weight")
+    if parse_eid(f"policy:{document}#0") is None:
+        raise GoldError(f"{name}: {document!r} is no document's id")
+    if type(weight) is not int or weight < 1:
+        raise GoldError(f"{name}: weight must be a whole number of at least 1")
+    return PolicyItem(name, document, weight)
 
 
 def _requirement(data: object) -> Requirement:

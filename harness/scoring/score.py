@@ -6,11 +6,17 @@ from typing import Any
 
 from harness.scoring.calls import count_calls
 from harness.scoring.citations import MAX_COUNTED
-from harness.scoring.evidence import Finding, count_citations, weigh_requirements
+from harness.scoring.evidence import (
+    Finding,
+    PolicyFinding,
+    count_citations,
+    weigh_policies,
+    weigh_requirements,
+)
 from harness.scoring.files import FileReading
 from harness.scoring.gold import Gold, read_gold
 from harness.scoring.report import ReportReading, read_submissions
-from harness.scoring.trail import Trail, read_trail
+from harness.scoring.trail import Trail, document_of, read_trail
 
 SCORE_VERSION = 1
 REWARD_MODES = ("outcome", "supported", "multi")
@@ -44,8 +50,11 @@ def score_trial(
 
 
 def _score(gold: Gold, reading: ReportReading, trail: Trail, mode: str) -> dict[str, Any]:
-    counted = reading.citations[:MAX_COUNTED]
+    first = reading.citations[:MAX_COUNTED]
+    sections = [eid for eid in first if eid in trail.served and document_of(eid) is not None]
+    counted = [eid for eid in first if eid not in sections]
     findings = weigh_requirements(gold, trail, counted)
+    policies = weigh_policies(gold, trail, sections)
     citations = count_citations(gold, trail, reading.citations, counted)
     right = reading.verdict == gold.verdict
     components = {
@@ -71,6 +80,9 @@ def _score(gold: Gold, reading: ReportReading, trail: Trail, mode: str) -> dict[
         "retrieval_recall": _share(findings, "retrieved"),
         "citations": asdict(citations),
         "requirements": [asdict(finding) for finding in findings],
+        "policy_support": _support(policies),
+        "policy_citations": sections,
+        "policies": [asdict(finding) for finding in policies],
         "calls": asdict(count_calls(trail)),
         "audit": {"sealed": trail.sealed, "problem": trail.problem, "last_call": _last_call(trail)},
         "reward_mode": mode,
@@ -91,6 +103,12 @@ def reward(components: dict[str, float], mode: str) -> float:
     if mode not in REWARD_MODES:
         raise ValueError(f"reward mode {mode!r} is none of {', '.join(REWARD_MODES)}")
     return components["verdict" if mode == "outcome" else "supported"]
+
+
+def _support(policies: Sequence[PolicyFinding]) -> float | None:
+    """The share of the policy items, by weight, whose document was served and cited; None if there are none."""
+    total = sum(item.weight for item in policies)
+    return sum(item.weight for item in policies if item.cited) / total if total else None
 
 
 def _share(findings: Sequence[Finding], name: str) -> float:

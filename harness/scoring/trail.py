@@ -6,15 +6,16 @@ from datetime import datetime
 from typing import Any
 
 from harness.scoring.coverage import Search
-from mcp_mimic.contract import read_audit
+from mcp_mimic.contract import parse_eid, read_audit
 
 
 @dataclass(frozen=True)
 class Trail:
     """An audit as scoring uses it.
 
-    `sealed` says that the chain holds to its seal; `problem` why it does not. `searches` are the answered
-    calls with a coverage, by their id; one counts as complete if any call for the same was read to the end.
+    `sealed` says that the chain holds to its seal; `problem` why it does not. `served` are the ids that
+    answered calls showed, the notes of served passages among them. `searches` are the answered calls with a
+    coverage, by their id; one counts as complete if any call for the same was read to the end.
     """
 
     task: str | None
@@ -47,9 +48,29 @@ def read_trail(lines: Iterable[str]) -> Trail:
         calls=reading.calls,
         sealed=reading.sealed,
         problem=problem,
-        served=frozenset(served),
+        served=with_notes(served),
         searches={f"search:{s.number}": replace(s, complete=s.key in finished) for s in found},
     )
+
+
+def note_of(text: str) -> str | None:
+    """The note that a passage belongs to, `note:DS-2` of `note:DS-2#4`; None of anything else."""
+    eid = parse_eid(text)
+    if eid is None or eid.kind != "note" or "#" not in eid.key:
+        return None
+    return text.partition("#")[0]
+
+
+def document_of(text: str) -> str | None:
+    """The policy document that a section belongs to, `x` of `policy:x#2`; None of anything else."""
+    eid = parse_eid(text)
+    return eid.key.partition("#")[0] if eid is not None and eid.kind == "policy" else None
+
+
+def with_notes(ids: Iterable[str]) -> frozenset[str]:
+    """The ids, and the notes of the passages among them: who has a passage has its note."""
+    held = frozenset(ids)
+    return held | {note for eid in held if (note := note_of(eid)) is not None}
 
 
 def _task(header: Mapping[str, Any] | None) -> str | None:

@@ -72,6 +72,16 @@ def test_precision_is_against_relevant_rows_and_not_served_ones() -> None:
     assert result["citation_precision"] == 0.5
 
 
+def test_policy_support_is_by_weight_and_null_without_policies() -> None:
+    items = [{"id": name, "document": name, "weight": weight} for name, weight in (("a", 3), ("b", 1))]
+    served = call("lab:1", "policy:a#2.p2", "policy:b#0", tool="read_policy")
+    report = "## Answer: YES\n[lab:1, policy:a#2.p2, policy:b#1]"
+    result = score(gold(policies=items), report, served)
+    assert (result["policy_support"], result["policy_citations"]) == (0.75, ["policy:a#2.p2"])
+    assert result["citations"] == {"cited": 3, "counted": 2, "resolvable": 1, "served": 1, "relevant": 1}
+    assert score(gold(), report, served)["policy_support"] is None
+
+
 def test_without_citations_precision_is_zero() -> None:
     assert score(gold(), "## Answer: YES", call("lab:1"))["citation_precision"] == 0.0
 
@@ -170,6 +180,9 @@ DAMAGES: list[tuple[dict[str, Any], str]] = [
     ({"known": {"lab": [[1, "x"]]}}, "neither a range nor a text"),
     ({"known": None}, "known: not an object"),
     ({"task": ""}, "task: missing"),
+    ({"policies": {}}, "policies: not a list"),
+    ({"policies": [{"id": "a", "document": "x y", "weight": 1}]}, "is no document's id"),
+    ({"policies": [{"id": "a", "document": "x", "weight": 0}]}, "weight must be a whole number"),
 ]  # fmt: skip
 
 
