@@ -12,6 +12,7 @@ from typing import Any
 
 import duckdb
 
+from harness.definitions import define_for_adjudication
 from harness.errors import HarnessError, RunError, ScenarioError
 from harness.scenario import Evidence, Scenario, Search
 from mcp_mimic.contract import VERDICTS, canonical_json
@@ -45,10 +46,11 @@ class Requirement:
 
 
 def adjudicate(connection: duckdb.DuckDBPyConnection, scenario: Scenario) -> None:
-    """Run adjudicate.sql into the temp table `adjudicated`.
+    """Run adjudicate.sql, which may call the shared definitions, into the temp table `adjudicated`.
 
     ScenarioError if the SQL fails, misses a task, gives one twice, or names an unknown verdict.
     """
+    define_for_adjudication(connection)
     _run(
         connection,
         scenario,

@@ -16,6 +16,7 @@ import duckdb
 
 from harness.adjudication import adjudicate, sql_failure
 from harness.cohort_file import CohortRow, read_cohort, write_rows
+from harness.definitions import define_for_cohort
 from harness.errors import ScenarioError
 from harness.fragility import Fragility, assess_fragility
 from harness.scenario import Scenario, Verdict
@@ -135,6 +136,7 @@ def _write_candidates(store: Store, scenario: Scenario, file: Path) -> None:
     with duckdb.connect(":memory:") as connection:
         store.attach(connection, "store")
         connection.execute("use store")
+        define_for_cohort(connection)
         try:
             connection.execute(f"create temp table found as {scenario.cohort_sql.strip().removesuffix(';')}")
             present = {row[0] for row in connection.execute("describe found").fetchall()}

@@ -4,13 +4,13 @@ Each deciding row is moved alone, by five minutes either way or by one unit of i
 either way; every such variant is a task of its own, and all are adjudicated at once.
 """
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import duckdb
 
 from harness.adjudication import adjudicate, gather_evidence, merge_params
+from harness.definitions import tables_read
 from harness.scenario import Scenario
 from mcp_mimic.chart.served import SERVED_TABLES
 from mcp_mimic.chart.tasks import TaskRow, open_tasks
@@ -58,7 +58,7 @@ def assess_fragility(store: Store, scenario: Scenario, tasks: Sequence[TaskRow])
 
 
 def _tables_used(scenario: Scenario) -> tuple[str, ...]:
-    named = set(re.findall(r"\b[a-z]+\.[a-z_]+\b", scenario.adjudicate_sql))
+    named = tables_read(scenario.adjudicate_sql)
     return tuple(name for name in SERVED_TABLES if name in named and TABLES[name].has_subject)
 
 

@@ -1,28 +1,14 @@
 -- The first lactate above 2 mmol/L of an adult admission in which infection was suspected: a blood
 -- culture within six hours and a systemic antibacterial ordered within a day, either side of the draw.
 -- T is the draw. Patients who leave or die within the six hours stay in.
-with admission as (
-    select a.subject_id, a.hadm_id, a.dischtime, coalesce(a.edregtime, a.admittime) as arrival
-    from hosp.admissions a
-    join hosp.patients p using (subject_id)
-    where p.anchor_age + year(a.admittime) - p.anchor_year >= 18
-),
-lactate as (  -- one value a draw time: two rows of one moment are averaged
-    select
-        subject_id, charttime, avg(valuenum) as value, min(labevent_id) as labevent_id,
-        arg_min(eid, labevent_id) as eid, max(available_at) as available_at
-    from hosp.labevents
-    where itemid = 50813
-      and valuenum > 0 and valuenum <= 40
-      and not regexp_matches(
-          regexp_replace(concat_ws(' ', value, comments), 'qns to verify( hemolysis)?', '', 'gi'),
-          'cancel|not sufficient|\bqns\b|specimen lost|lost specimen', 'i')
-    group by subject_id, charttime
+with
+lactate as (
+    select * from lab_results([50813]) where value > 0 and value <= 40
 ),
 high_lactate as (
     select l.*, a.hadm_id
     from lactate l
-    join admission a on a.subject_id = l.subject_id and l.charttime between a.arrival and a.dischtime
+    join adult_admissions() a on a.subject_id = l.subject_id and l.charttime between a.arrival and a.dischtime
     where l.value > 2.0
     qualify row_number() over (partition by l.subject_id, l.charttime order by a.arrival desc, a.hadm_id) = 1
 ),

@@ -14,64 +14,17 @@ span as (
     from task k
     left join hosp.labevents l on l.task_id = k.task_id and l.eid = k.index_eid
 ),
-detail as (  -- one eMAR row has several detail rows; a route is in one of them, or only in its kind
-    select
-        d.task_id, d.eid,
-        max(nullif(trim(d.route), '')) as route,
-        string_agg(distinct d.administration_type, ' ') as administration,
-        max(d.pharmacy_id) as pharmacy_id
-    from hosp.emar_detail d
-    where d.eid in (
-        select e.eid from hosp.emar e
-        where e.task_id = d.task_id and regexp_matches(e.medication, 'calcium|insulin|bicarbonate|albuterol', 'i'))
-    group by d.task_id, d.eid
-),
-written_route as (
-    select task_id, pharmacy_id, max(nullif(trim(route), '')) as route
-    from hosp.pharmacy where pharmacy_id is not null group by task_id, pharmacy_id
-),
-ordered_route as (
-    select task_id, pharmacy_id, max(nullif(trim(route), '')) as route
-    from hosp.prescriptions
-    where pharmacy_id is not null and drug_type = 'MAIN' group by task_id, pharmacy_id
-),
-administration as (
-    select
-        e.task_id, e.eid, e.charttime as moment,
-        trim(e.medication) as name,
-        trim(e.event_txt) as event,
-        coalesce(d.administration, '') as administration,
-        coalesce(
-            d.route,
-            case
-                when regexp_matches(d.administration, '\bSC\b', 'i') then 'SC'
-                when regexp_matches(d.administration, 'infusion|\bIV\b', 'i') then 'IV'
-            end,
-            w.route,
-            o.route) as route
-    from hosp.emar e
-    left join detail d using (task_id, eid)
-    left join written_route w
-        on w.task_id = e.task_id and w.pharmacy_id = coalesce(e.pharmacy_id, d.pharmacy_id)
-    left join ordered_route o
-        on o.task_id = e.task_id and o.pharmacy_id = coalesce(e.pharmacy_id, d.pharmacy_id)
-    where regexp_matches(e.medication, 'calcium gluconate|calcium chloride|insulin|bicarbonate|albuterol', 'i')
-),
 routed as (
     select
         *,
-        case
-            when route is not null then regexp_matches(route, '^(iv|intraven)', 'i')
-            else not regexp_matches(
-                name, '\b(po|oral|tabs?|tablets?|caps?|capsules?|ng|sc|sq|subcut\w*|topical|pr|rectal|inhal\w*)\b', 'i')
-        end as by_iv,
+        intravenous(route, name) as by_iv,
         case
             when regexp_matches(coalesce(route, ''), '^neb', 'i') then true
             when route is null or regexp_matches(route, '^(ih|inh)', 'i')
                 then not regexp_matches(name, 'inhaler|spray|\b(hfa|mdi|po|oral|tabs?|tablets?|syrup)\b', 'i')
             else false
         end as by_nebuliser
-    from administration
+    from administrations('calcium gluconate|calcium chloride|insulin|bicarbonate|albuterol')
 ),
 listed as (
     select
@@ -90,37 +43,23 @@ listed as (
     from routed
 ),
 recorded as (
-    select
-        task_id, eid, moment, drug,
-        case
-            when event in (
-                'Administered', 'Administered in Other Location', 'Administered Bolus from IV Drip',
-                'Delayed Administered', 'Partial Administered', 'Started', 'Started in Other Location',
-                'Delayed Started', 'Restarted', 'Applied', 'Applied in Other Location',
-                'Removed Existing / Applied New') then 'given'
-            when event in ('in Other Location', 'Delayed') then 'verb_lost'
-            else 'not_given'
-        end as what
+    select task_id, eid, moment, drug, what
     from listed
     where drug is not null
     union all
     select
-        i.task_id, i.eid, i.starttime,
+        task_id, eid, moment,
         case
-            when i.itemid in (221456, 229640, 229618) then 'calcium'
-            when i.itemid = 223258 then 'insulin'
+            when itemid in (221456, 229640, 229618) then 'calcium'
+            when itemid = 223258 then 'insulin'
             else 'bicarbonate'
         end,
-        case
-            when (i.amount > 0 or (i.amount is null and i.rate > 0))
-                and coalesce(i.statusdescription, '') <> 'Rewritten' then 'given'
-            else 'not_given'
-        end
-    from icu.inputevents i
-    where i.itemid in (221456, 229640, 229618, 220995, 227533)
-       -- pushes filed under non-intravenous insulin are subcutaneous
-       or (i.itemid = 223258 and i.ordercategorydescription = 'Drug Push'
-           and not regexp_matches(coalesce(i.ordercategoryname, ''), 'non iv', 'i'))
+        what
+    from infusions([221456, 229640, 229618, 220995, 227533, 223258])
+    -- pushes filed under non-intravenous insulin are subcutaneous
+    where itemid <> 223258
+       or (ordercategorydescription = 'Drug Push'
+           and not regexp_matches(coalesce(ordercategoryname, ''), 'non iv', 'i'))
 ),
 act as (
     select r.task_id, r.eid, r.moment, r.drug, r.what, cast(null as timestamp) as until
@@ -129,11 +68,8 @@ act as (
     where (r.drug <> 'bicarbonate' or s.bicarbonate_counts)
       and (r.drug <> 'beta_agonist' or s.beta_agonist_counts)
     union all
-    select p.task_id, p.eid, p.starttime, 'dialysis', 'given', coalesce(p.endtime, s.as_of)
-    from icu.procedureevents p
-    join span s using (task_id)
-    where p.itemid in (225441, 225802, 225803, 225809)
-      and coalesce(p.statusdescription, '') <> 'Rewritten'
+    select task_id, eid, moment, 'dialysis', 'given', until
+    from procedures([225441, 225802, 225803, 225809])
 ),
 treatment as (  -- begun in the window, or a dialysis that was running when the result came
     select a.task_id, a.eid
@@ -181,37 +117,6 @@ dispense as (
       and regexp_matches(
           x.name, 'calcium gluconate|calcium chloride|insulin.*(regular|hyperkalemia)|sodium bicarbonate|albuterol', 'i')
 ),
-emergency_room as (
-    select s.task_id, x.intime as came, coalesce(x.outtime, s.as_of) as went
-    from span s
-    join hosp.transfers x using (task_id)
-    where (x.eventtype = 'ED' or regexp_matches(x.careunit, '^emergency department', 'i'))
-),
-registered as (
-    select s.task_id, a.edregtime as came, coalesce(a.edouttime, s.as_of) as went
-    from span s
-    join hosp.admissions a using (task_id)
-    where a.edregtime is not null
-    union all
-    select s.task_id, e.intime, coalesce(e.outtime, s.as_of)
-    from span s
-    join ed.edstays e using (task_id)
-),
-emergency as (  -- registration can end hours after the patient has left; where the room is known, it decides
-    from emergency_room
-    union all
-    from registered r
-    where not exists (
-        select 1 from emergency_room x
-        where x.task_id = r.task_id and x.came <= r.went and x.went >= r.came)
-),
-emar_count as (
-    select s.task_id, count(*) as doses
-    from span s
-    join hosp.emar e using (task_id)
-    where e.charttime between s.t - interval 12 hour and least(s.closes + interval 12 hour, s.as_of)
-    group by s.task_id
-),
 in_emergency as (
     select
         s.task_id,
@@ -219,99 +124,19 @@ in_emergency as (
             select 1 from hosp.emar e
             where e.task_id = s.task_id and e.charttime between x.came and x.went)) as emar_there
     from span s
-    join emergency x using (task_id)
+    join emergencies() x using (task_id)
     where x.came <= s.t and x.went > s.t
     group by s.task_id
 ),
-heart_rate as (
-    select c.task_id, c.stay_id, c.charttime from icu.chartevents c where c.itemid = 220045
+-- from T on: what is recorded before it vouches for nothing after it
+recording as (
+    select task_id from emar_live(index_time, index_time + interval 60 minute)
 ),
-unit as (
-    select s.task_id, i.stay_id, i.intime, coalesce(i.outtime, s.as_of) as outtime
-    from span s
-    join icu.icustays i using (task_id)
-),
-watched as (  -- the moments between which the bedside record may not fall silent for over two hours
-    select u.task_id, u.stay_id, coalesce(max(h.charttime), u.intime) as moment
-    from unit u
-    join span s using (task_id)
-    left join heart_rate h on h.task_id = u.task_id and h.stay_id = u.stay_id and h.charttime <= s.t
-    where u.intime <= s.t and u.outtime >= s.closes
-    group by u.task_id, u.stay_id, u.intime
-    union all
-    select u.task_id, u.stay_id, coalesce(min(h.charttime), s.as_of)
-    from unit u
-    join span s using (task_id)
-    left join heart_rate h on h.task_id = u.task_id and h.stay_id = u.stay_id and h.charttime >= s.closes
-    where u.intime <= s.t and u.outtime >= s.closes
-    group by u.task_id, u.stay_id, s.as_of
-    union all
-    select u.task_id, u.stay_id, h.charttime
-    from unit u
-    join span s using (task_id)
-    join heart_rate h using (task_id, stay_id)
-    where u.intime <= s.t and u.outtime >= s.closes and h.charttime > s.t and h.charttime < s.closes
-),
-gap as (
-    select task_id, stay_id, moment - lag(moment) over (partition by task_id, stay_id order by moment) as silence
-    from watched
-),
-icu_live as (
-    select distinct task_id
-    from (
-        select task_id, stay_id from gap group by task_id, stay_id having max(silence) <= interval 2 hour
-    )
+bedside as (
+    select task_id from icu_live(index_time, index_time + interval 60 minute)
 ),
 theatre as (
-    select p.task_id, p.eid, p.itemid, p.starttime as moment, p.stay_id
-    from icu.procedureevents p
-    where p.itemid in (225470, 225469)
-),
-in_theatre as (
-    -- back in the unit: the interval opens at the last 'OR Sent' since the previous return, else at the
-    -- last heart rate before the return, else at the stay's start
-    select
-        b.task_id, b.moment as back,
-        coalesce(
-            (select max(o.moment) from theatre o
-             where o.task_id = b.task_id and o.itemid = 225470 and o.moment <= b.moment
-               and not exists (
-                   select 1 from theatre r
-                   where r.task_id = b.task_id and r.itemid = 225469 and r.moment >= o.moment and r.moment < b.moment)),
-            (select max(h.charttime) from heart_rate h
-             where h.task_id = b.task_id and h.stay_id = b.stay_id and h.charttime < b.moment),
-            (select u.intime from unit u where u.task_id = b.task_id and u.stay_id = b.stay_id),
-            b.moment) as sent
-    from theatre b
-    where b.itemid = 225469
-    union all
-    -- not yet back: until the next heart rate, else still there at as_of
-    select
-        o.task_id,
-        coalesce(
-            (select min(h.charttime) from heart_rate h where h.task_id = o.task_id and h.charttime > o.moment),
-            s.as_of),
-        o.moment
-    from theatre o
-    join span s using (task_id)
-    where o.itemid = 225470
-      and not exists (
-          select 1 from theatre r where r.task_id = o.task_id and r.itemid = 225469 and r.moment >= o.moment)
-),
-operating as (
-    select i.task_id, list(distinct r.eid order by r.eid) as eids
-    from in_theatre i
-    join span s using (task_id)
-    join theatre r on r.task_id = i.task_id and r.moment between i.sent and i.back
-    where i.sent <= s.closes and i.back >= s.t
-    group by i.task_id
-),
-pyxis_live as (
-    select distinct s.task_id
-    from span s
-    join ed.edstays e using (task_id)
-    join ed.pyxis x on x.task_id = e.task_id and x.stay_id = e.stay_id
-    where e.intime <= s.closes and coalesce(e.outtime, s.as_of) >= s.t
+    select task_id, eids from operating(index_time, index_time + interval 60 minute)
 ),
 finding as (
     select
@@ -320,20 +145,19 @@ finding as (
         s.task_id in (select task_id from disputing) as disputed,
         s.task_id in (select task_id from late_dialysis) as dialysed_late,
         s.task_id in (select task_id from dispense) as dispensed,
-        (coalesce(c.doses, 0) >= 3 and coalesce(e.emar_there, true))
-            or s.task_id in (select task_id from icu_live) as recording,
+        (s.task_id in (select task_id from recording) and coalesce(e.emar_there, true))
+            or s.task_id in (select task_id from bedside) as recording,
         o.eids as operating,
-        exists (select 1 from emergency x where x.task_id = s.task_id
+        exists (select 1 from emergencies() x where x.task_id = s.task_id
                 and x.came <= s.closes and x.went >= s.opens) as in_emergency,
-        s.task_id in (select task_id from pyxis_live) as pyxis_live,
-        exists (select 1 from unit u where u.task_id = s.task_id
-                and u.intime <= s.closes and u.outtime >= s.opens) as intensive,
+        s.task_id in (select task_id from pyxis_live(index_time, index_time + interval 60 minute)) as pyxis_live,
+        s.task_id in (
+            select task_id from in_icu(index_time - interval 30 minute, index_time + interval 60 minute)) as intensive,
         exists (select 1 from act a where a.task_id = s.task_id and a.what = 'verb_lost'
                 and a.moment between s.opens and s.closes) as verb_lost
     from span s
-    left join emar_count c using (task_id)
     left join in_emergency e using (task_id)
-    left join operating o using (task_id)
+    left join theatre o using (task_id)
 ),
 ruled as (
     select

@@ -1,28 +1,14 @@
 -- The first potassium of 6.5 or more of an adult visit (inpatient, with the emergency visit that led to
 -- it), still in the hospital when the result came. T is the moment the result was available. Deaths
 -- within the hour and comfort care are left out.
-with visit as (
-    select a.subject_id, a.hadm_id, a.dischtime, a.deathtime, coalesce(a.edregtime, a.admittime) as arrival
-    from hosp.admissions a
-    join hosp.patients p using (subject_id)
-    where p.anchor_age + year(a.admittime) - p.anchor_year >= 18
-),
-potassium as (  -- two rows of one item at one draw time are averaged
-    select
-        subject_id, itemid, charttime, avg(valuenum) as value, min(labevent_id) as labevent_id,
-        arg_min(eid, labevent_id) as eid, max(available_at) as available_at
-    from hosp.labevents
-    where itemid in (50971, 50822)
-      and valuenum > 0 and valuenum <= 30
-      and not regexp_matches(
-          regexp_replace(concat_ws(' ', value, comments), 'qns to verify( hemolysis)?', '', 'gi'),
-          'cancel|not sufficient|\bqns\b|specimen lost|lost specimen', 'i')
-    group by subject_id, itemid, charttime
+with
+potassium as (
+    select * from lab_results([50971, 50822]) where value > 0 and value <= 30
 ),
 severe as (
     select k.*, v.hadm_id, v.deathtime
     from potassium k
-    join visit v
+    join adult_admissions() v
         on v.subject_id = k.subject_id
         and k.charttime between v.arrival and v.dischtime
         and k.available_at <= v.dischtime
@@ -34,23 +20,13 @@ first_severe as (
     select * from severe
     qualify row_number() over (partition by subject_id, hadm_id order by available_at, labevent_id) = 1
 ),
-comfort_care as (
-    select subject_id, charttime as since
-    from icu.chartevents
-    where itemid in (223758, 228687, 229784) and regexp_matches(value, 'comfort', 'i')
-    union all
-    select o.subject_id, o.ordertime
-    from hosp.poe_detail d
-    join hosp.poe o using (subject_id, poe_id)
-    where regexp_matches(concat_ws(' ', d.field_name, d.field_value), 'comfort (measures|care)', 'i')
-),
 eligible as (
     select f.*
     from first_severe f
     where (f.deathtime is null or f.deathtime >= f.available_at + interval 60 minute)
       and not exists (
-          select 1 from comfort_care c
-          join visit v on v.hadm_id = f.hadm_id
+          select 1 from comfort_care() c
+          join adult_admissions() v on v.hadm_id = f.hadm_id
           where c.subject_id = f.subject_id
             and c.since between v.arrival and f.available_at + interval 60 minute)
     qualify row_number() over (partition by f.subject_id order by f.available_at, f.labevent_id) = 1

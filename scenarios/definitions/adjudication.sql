@@ -1,0 +1,271 @@
+-- What the scenarios mean by "given", "recording" and "a result": table macros for adjudicate.sql and
+-- evidence.sql, over the table `task` and the served tables. Rows that are not available by as_of are in
+-- none of them. A bound (opens, closes) is an expression over the columns of `task`, such as
+-- `index_time + interval 24 hour`, and both ends count. Names are regular expressions without regard to case.
+-- The sources of the rules are MIMIC-IV's documentation and the catalogue's shared conventions; none was
+-- reviewed by a clinician.
+
+-- Laboratory results of these items that are a number. A cancelled, insufficient or lost specimen is none;
+-- "QNS to verify hemolysis" speaks of the check alone. Rows of one item at one draw time are averaged.
+-- value: in the item's unit; eid: of the row with the lowest id; eids: all of them.
+create or replace temp macro lab_results(items) as table
+select
+    task_id, itemid, charttime, avg(valuenum) as value, max(available_at) as available_at,
+    arg_min(eid, labevent_id) as eid, list(eid order by labevent_id) as eids, min(specimen_id) as specimen_id
+from hosp.labevents
+where itemid in (select unnest(items))
+  and valuenum is not null
+  and not regexp_matches(
+      regexp_replace(concat_ws(' ', value, comments), 'qns to verify( hemolysis)?', '', 'gi'),
+      'cancel|not sufficient|\bqns\b|specimen lost|lost specimen', 'i')
+group by task_id, itemid, charttime;
+
+-- eMAR rows whose drug has such a name. what: 'given'; 'verb_lost' where only "in Other Location" or
+-- "Delayed" is left of the event, which is neither a dose nor proof of none; else 'not_given' (Not Given,
+-- Hold Dose, Flushed, Stopped, no event, ...). route: that of a detail row, else IV or SC by its kind, else the
+-- pharmacy's, else the order's, else null. administration: the kinds of its detail rows.
+create or replace temp macro administrations(names) as table
+with
+named as (
+    select task_id, eid, pharmacy_id, charttime, trim(medication) as name, trim(event_txt) as event
+    from hosp.emar
+    where regexp_matches(medication, names, 'i')
+),
+detail as (
+    select
+        d.task_id, d.eid, max(nullif(trim(d.route), '')) as route, max(d.pharmacy_id) as pharmacy_id,
+        coalesce(string_agg(distinct d.administration_type, ' '), '') as administration
+    from hosp.emar_detail d
+    join named n using (task_id, eid)
+    group by d.task_id, d.eid
+),
+written_route as (
+    select task_id, pharmacy_id, max(nullif(trim(route), '')) as route
+    from hosp.pharmacy where pharmacy_id is not null group by task_id, pharmacy_id
+),
+ordered_route as (
+    select task_id, pharmacy_id, max(nullif(trim(route), '')) as route
+    from hosp.prescriptions
+    where pharmacy_id is not null and drug_type = 'MAIN' group by task_id, pharmacy_id
+)
+select
+    n.task_id, n.eid, n.charttime as moment, n.name, n.event,
+    coalesce(d.administration, '') as administration,
+    coalesce(n.pharmacy_id, d.pharmacy_id) as pharmacy_id,
+    coalesce(
+        d.route,
+        case
+            when regexp_matches(d.administration, '\bSC\b', 'i') then 'SC'
+            when regexp_matches(d.administration, 'infusion|\bIV\b', 'i') then 'IV'
+        end,
+        w.route,
+        o.route) as route,
+    case
+        when n.event in (
+            'Administered', 'Administered in Other Location', 'Administered Bolus from IV Drip',
+            'Delayed Administered', 'Partial Administered', 'Started', 'Started in Other Location',
+            'Delayed Started', 'Restarted', 'Applied', 'Applied in Other Location',
+            'Removed Existing / Applied New') then 'given'
+        when n.event in ('in Other Location', 'Delayed') then 'verb_lost'
+        else 'not_given'
+    end as what
+from named n
+left join detail d using (task_id, eid)
+left join written_route w
+    on w.task_id = n.task_id and w.pharmacy_id = coalesce(n.pharmacy_id, d.pharmacy_id)
+left join ordered_route o
+    on o.task_id = n.task_id and o.pharmacy_id = coalesce(n.pharmacy_id, d.pharmacy_id);
+
+-- Whether a dose of such a route and name goes into a vein. Without a route it counts unless its name says
+-- another one.
+create or replace temp macro intravenous(route, name) as
+    case
+        when route is not null then regexp_matches(route, '^(iv|intraven)', 'i')
+        else not regexp_matches(
+            name, '\b(po|oral|tabs?|tablets?|caps?|capsules?|ng|sc|sq|subcut\w*|topical|pr|rectal|inhal\w*)\b', 'i')
+    end;
+
+-- Infusion and push rows of these items. what: 'given' if an amount above zero went in (or the amount is
+-- hidden because it was running at as_of, and the rate is above zero) and the row was not rewritten by a
+-- later one. until: its end, or as_of while it runs.
+create or replace temp macro infusions(items) as table
+select
+    i.task_id, i.eid, i.stay_id, i.itemid, i.starttime as moment, coalesce(i.endtime, t.as_of) as until,
+    i.amount, i.amountuom, i.rate, i.rateuom, i.patientweight, i.orderid, i.linkorderid,
+    i.ordercategoryname, i.ordercategorydescription,
+    case
+        when (i.amount > 0 or (i.amount is null and i.rate > 0))
+            and coalesce(i.statusdescription, '') <> 'Rewritten' then 'given'
+        else 'not_given'
+    end as what
+from icu.inputevents i
+join task t using (task_id)
+where i.itemid in (select unnest(items));
+
+-- Procedures of these items that were not rewritten by a later row. until: the end, or as_of while it lasts.
+create or replace temp macro procedures(items) as table
+select p.task_id, p.eid, p.stay_id, p.itemid, p.starttime as moment, coalesce(p.endtime, t.as_of) as until
+from icu.procedureevents p
+join task t using (task_id)
+where p.itemid in (select unnest(items))
+  and coalesce(p.statusdescription, '') <> 'Rewritten';
+
+-- Tasks whose eMAR was recording: at least three rows of any drug within twelve hours of the window, up to
+-- as_of; and where the window is twelve hours or longer, one inside it.
+create or replace temp macro emar_live(opens, closes) as table
+with span as (select task_id, as_of, opens as since, closes as till from task)
+select s.task_id
+from span s
+join hosp.emar e using (task_id)
+where e.charttime between s.since - interval 12 hour and least(s.till + interval 12 hour, s.as_of)
+group by s.task_id, s.since, s.till
+having count(*) >= 3
+   and (s.till - s.since < interval 12 hour or bool_or(e.charttime between s.since and s.till));
+
+-- Tasks whose laboratory was in use: any result drawn in the window, after its opening, and more than ten
+-- minutes after index_time, so that the index specimen does not vouch for itself.
+create or replace temp macro labs_live(opens, closes) as table
+with span as (select task_id, index_time, opens as since, closes as till from task)
+select distinct s.task_id
+from span s
+join hosp.labevents l using (task_id)
+where l.charttime > greatest(s.since, s.index_time + interval 10 minute) and l.charttime <= s.till;
+
+-- Tasks (and the stay) whose ICU record was kept: one stay covers the window, and from the last heart rate
+-- (220045) at or before it to the first at or after it no gap exceeds four hours, or two in a window of up to
+-- two hours. The stay's start and as_of stand in for missing ends.
+create or replace temp macro icu_live(opens, closes) as table
+with
+span as (select task_id, as_of, opens as since, closes as till from task),
+unit as (
+    select s.*, i.stay_id, i.intime
+    from span s
+    join icu.icustays i using (task_id)
+    where i.intime <= s.since and coalesce(i.outtime, s.as_of) >= s.till
+),
+heart_rate as (
+    select u.task_id, u.stay_id, c.charttime
+    from unit u
+    join icu.chartevents c on c.task_id = u.task_id and c.stay_id = u.stay_id and c.itemid = 220045
+),
+watched as (
+    select u.task_id, u.stay_id, coalesce(max(h.charttime), u.intime) as moment
+    from unit u
+    left join heart_rate h on h.task_id = u.task_id and h.stay_id = u.stay_id and h.charttime <= u.since
+    group by u.task_id, u.stay_id, u.intime
+    union all
+    select u.task_id, u.stay_id, coalesce(min(h.charttime), u.as_of)
+    from unit u
+    left join heart_rate h on h.task_id = u.task_id and h.stay_id = u.stay_id and h.charttime >= u.till
+    group by u.task_id, u.stay_id, u.as_of
+    union all
+    select u.task_id, u.stay_id, h.charttime
+    from unit u
+    join heart_rate h using (task_id, stay_id)
+    where h.charttime > u.since and h.charttime < u.till
+),
+silence as (
+    select task_id, stay_id, moment - lag(moment) over (partition by task_id, stay_id order by moment) as lasted
+    from watched
+)
+select s.task_id, s.stay_id
+from silence s
+join span w using (task_id)
+group by s.task_id, s.stay_id, w.since, w.till
+having max(s.lasted) <= case when w.till - w.since <= interval 2 hour then interval 2 hour else interval 4 hour end;
+
+-- Tasks whose patient was in the operating room for some of the window, with the rows that say so (eids).
+-- Back in the unit (225469), the time away opens at the last departure (225470) since the previous return,
+-- else at the stay's last heart rate before it, else at the stay's start. Without a return it lasts until the
+-- next heart rate, else to as_of. What is given there is in no table.
+create or replace temp macro operating(opens, closes) as table
+with
+span as (select task_id, as_of, opens as since, closes as till from task),
+theatre as (
+    select task_id, eid, itemid, starttime as moment, stay_id
+    from icu.procedureevents
+    where itemid in (225470, 225469)
+),
+heart_rate as (
+    select c.task_id, c.stay_id, c.charttime
+    from icu.chartevents c
+    where c.itemid = 220045 and c.task_id in (select task_id from theatre)
+),
+away as (
+    select
+        b.task_id, b.moment as back,
+        coalesce(
+            (select max(o.moment) from theatre o
+             where o.task_id = b.task_id and o.itemid = 225470 and o.moment <= b.moment
+               and not exists (
+                   select 1 from theatre r
+                   where r.task_id = b.task_id and r.itemid = 225469 and r.moment >= o.moment and r.moment < b.moment)),
+            (select max(h.charttime) from heart_rate h
+             where h.task_id = b.task_id and h.stay_id = b.stay_id and h.charttime < b.moment),
+            (select max(i.intime) from icu.icustays i
+             where i.task_id = b.task_id and i.stay_id = b.stay_id),
+            b.moment) as sent
+    from theatre b
+    where b.itemid = 225469
+    union all
+    select
+        o.task_id,
+        coalesce(
+            (select min(h.charttime) from heart_rate h where h.task_id = o.task_id and h.charttime > o.moment),
+            s.as_of),
+        o.moment
+    from theatre o
+    join span s using (task_id)
+    where o.itemid = 225470
+      and not exists (
+          select 1 from theatre r where r.task_id = o.task_id and r.itemid = 225469 and r.moment >= o.moment)
+)
+select a.task_id, list(distinct r.eid order by r.eid) as eids
+from away a
+join span s using (task_id)
+join theatre r on r.task_id = a.task_id and r.moment between a.sent and a.back
+where a.sent <= s.till and a.back >= s.since
+group by a.task_id;
+
+-- Tasks with an emergency stay in the window whose dispensing cabinet has any row.
+create or replace temp macro pyxis_live(opens, closes) as table
+with span as (select task_id, as_of, opens as since, closes as till from task)
+select distinct s.task_id
+from span s
+join ed.edstays e using (task_id)
+join ed.pyxis x on x.task_id = e.task_id and x.stay_id = e.stay_id
+where e.intime <= s.till and coalesce(e.outtime, s.as_of) >= s.since;
+
+-- Tasks in an intensive care unit for some of the window.
+create or replace temp macro in_icu(opens, closes) as table
+with span as (select task_id, as_of, opens as since, closes as till from task)
+select distinct s.task_id
+from span s
+join icu.icustays i using (task_id)
+where i.intime <= s.till and coalesce(i.outtime, s.as_of) >= s.since;
+
+-- Stretches in an emergency department: came, went (as_of while there). Registration can end hours after the
+-- patient has left; where the room is known, it decides.
+create or replace temp macro emergencies() as table
+with
+room as (
+    select t.task_id, x.intime as came, coalesce(x.outtime, t.as_of) as went
+    from task t
+    join hosp.transfers x using (task_id)
+    where x.eventtype = 'ED' or regexp_matches(x.careunit, '^emergency department', 'i')
+),
+registered as (
+    select t.task_id, a.edregtime as came, coalesce(a.edouttime, t.as_of) as went
+    from task t
+    join hosp.admissions a using (task_id)
+    where a.edregtime is not null
+    union all
+    select t.task_id, e.intime, coalesce(e.outtime, t.as_of)
+    from task t
+    join ed.edstays e using (task_id)
+)
+select task_id, came, went from room
+union all
+select task_id, came, went
+from registered r
+where not exists (select 1 from room x where x.task_id = r.task_id and x.came <= r.went and x.went >= r.came);
