@@ -10,6 +10,7 @@ from functools import cache
 import duckdb
 
 from harness.data import data_folder
+from mcp_mimic.store.tables import TABLES
 
 _MACRO = re.compile(r"^create or replace temp macro (\w+)\(", re.MULTILINE)
 _TABLE = re.compile(r"\b[a-z]+\.[a-z_]+\b")
@@ -28,7 +29,8 @@ def define_for_cohort(connection: duckdb.DuckDBPyConnection) -> None:
 def tables_read(adjudicate_sql: str) -> frozenset[str]:
     """The official tables (`hosp.emar`) that the SQL names, by itself or through the macros it calls."""
     called = [body for name, body in _macros().items() if re.search(rf"\b{name}\s*\(", adjudicate_sql)]
-    return frozenset(name for text in (adjudicate_sql, *called) for name in _TABLE.findall(text))
+    named = {name for text in (adjudicate_sql, *called) for name in _TABLE.findall(text)}
+    return frozenset(named & TABLES.keys())
 
 
 @cache
