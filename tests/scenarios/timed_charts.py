@@ -10,6 +10,7 @@ import duckdb
 
 from harness.adjudication import Requirement, adjudicate, gather_evidence
 from harness.data import data_folder
+from harness.definitions import define_for_cohort
 from harness.scenario import Scenario, load_scenario
 from mcp_mimic.chart.served import SERVED_TABLES
 from mcp_mimic.chart.tasks import TaskRow, open_tasks
@@ -217,6 +218,7 @@ def find_tasks(store: Store, scenario: Scenario) -> dict[int, TaskRow]:
     with duckdb.connect(":memory:") as connection:
         store.attach(connection, "store")
         connection.execute("use store")
+        define_for_cohort(connection)
         result = connection.execute(scenario.cohort_sql)
         names = [column[0] for column in result.description]
         found = [dict(zip(names, values, strict=True)) for values in result.fetchall()]

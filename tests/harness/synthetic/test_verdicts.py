@@ -8,6 +8,7 @@ import duckdb
 import pytest
 
 from harness.adjudication import adjudicate
+from harness.definitions import define_for_cohort
 from harness.scenario import Scenario, load_scenarios
 from harness.synthetic.plan import SPARE
 from harness.synthetic.plants import read_plants
@@ -25,6 +26,7 @@ def verdicts(store: Store, scenario: Scenario, folder: Path) -> dict[int, tuple[
     with duckdb.connect() as connection:
         store.attach(connection, "store")
         connection.execute("use store")
+        define_for_cohort(connection)
         connection.execute(f"create temp table found as {scenario.cohort_sql.strip().removesuffix(';')}")
         connection.execute(
             f"""copy (
