@@ -54,6 +54,12 @@ class Chart:
             for segment in admission.icu:
                 yield admission, segment
 
+    def records_doses(self, time: datetime) -> bool:
+        """Whether the administration record may be in use at that time."""
+        begins, ends = self.case.presence.emar_from, self.case.presence.emar_until
+        after = begins is None or time >= self.index_time + begins
+        return after and (ends is None or time <= self.index_time + ends)
+
     def ventilated(self, stay: Segment) -> tuple[datetime, datetime] | None:
         """When the patient is on a ventilator in that stay."""
         rng = self.rng(f"ventilation {stay.stay_id}")

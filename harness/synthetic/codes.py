@@ -138,6 +138,9 @@ def _add_clinic(chart: Chart, rng: Random) -> None:
             "Weight (Lbs)": f"{weight * 2.2046:.1f}",
             "BMI (kg/m2)": f"{weight / (person.height_cm / 100) ** 2:.1f}",
         }
+        if rng.random() < 0.45:
+            inches = person.height_cm / 2.54
+            results["Height (Inches)"] = f"{round(inches * 4) / 4 if rng.random() < 0.4 else round(inches):g}"
         for name, value in results.items():
             chart.add(
                 "hosp.omr", {"chartdate": day, "seq_num": 1, "result_name": name, "result_value": value}

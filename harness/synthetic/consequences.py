@@ -22,6 +22,11 @@ def clear_operations(chart: Chart) -> None:
     _take_out(chart, "hosp.emar", elsewhere)
 
 
+def limit_record(chart: Chart) -> None:
+    """Take out the eMAR rows of times at which the patient's unit had no such record."""
+    _take_out(chart, "hosp.emar", lambda row: not chart.records_doses(row["charttime"]))
+
+
 def withhold_potassium(chart: Chart) -> None:
     """Take out potassium that was given although the last hours' results were high."""
     known = [

@@ -11,6 +11,15 @@ from harness.synthetic.draws import pick
 from harness.synthetic.stays import Admission
 
 _POTASSIUM = (50971, 50822)
+_LOWERS_POTASSIUM = (
+    "Calcium Chloride",
+    "Insulin Regular",
+    "Insulin (Regular) for Hyperkalemia",
+    "Dextrose 50%",
+    "Sodium Bicarbonate",
+    "Albuterol 0.083% Neb Soln",
+    "Sodium Polystyrene Sulfonate",
+)
 _STATUSES = {
     "Discontinued via patient discharge": 45,
     "Discontinued": 38,
@@ -105,7 +114,8 @@ def _treat_potassium(chart: Chart, rng: Random) -> None:
     known = min(max(row["charttime"], row["storetime"]) for row in high)
     time = known + timedelta(minutes=rng.randint(4, 75))
     admission = chart.admission_at(time)
-    for drug in [drug for drug in drugs() if drug.use == "acute" and rng.random() < 0.5]:
+    lowering = [drug for drug in drugs() if drug.use == "acute" and drug.name in _LOWERS_POTASSIUM]
+    for drug in [drug for drug in lowering if rng.random() < 0.5]:
         order = add_order(chart, admission, drug, time, time + timedelta(hours=1), rng)
         if chart.person.emar:
             add_administration(chart, admission, drug, time, "Administered", rng, order=order)

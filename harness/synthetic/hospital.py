@@ -9,7 +9,7 @@ from harness.errors import HarnessError
 from harness.scenario import load_scenarios
 from harness.synthetic.chart import Chart, open_chart
 from harness.synthetic.codes import add_codes, add_orders
-from harness.synthetic.consequences import clear_operations, withhold_potassium
+from harness.synthetic.consequences import clear_operations, limit_record, withhold_potassium
 from harness.synthetic.cultures import add_cultures
 from harness.synthetic.dictionaries import dictionary_rows
 from harness.synthetic.drugs import add_drugs
@@ -132,6 +132,7 @@ def fill_chart(chart: Chart) -> None:
     """Write the whole chart: background, the plant over it, then what follows from both."""
     for add in _BACKGROUND:
         add(chart)
+    limit_record(chart)
     if chart.case.plant:
         suppress(chart, chart.case.plant)
         plant(chart, chart.case.plant)

@@ -123,9 +123,8 @@ class _Planter:
     def _place(self, event: Event, time: datetime) -> tuple[Admission, Segment]:
         place = self._chart.icu_at(time)
         if place is None:
-            raise ScenarioError(
-                f"{self._chart.case.scenario}, plant {self._plant.id!r}: {event.source} is planted "
-                f"{time - self._chart.index_time} from T, outside every ICU stay",
+            raise self._refusal(
+                f"{event.source} is planted {time - self._chart.index_time} from T, outside every ICU stay",
                 "plant it within the stay, raise stay.icu_hours, or use an anchor with an ICU stay there",
             )
         return place
@@ -194,6 +193,11 @@ class _Planter:
 
     def _write_administration(self, event: Event, offset: timedelta, shift: timedelta) -> None:
         time, drug = self._time(offset, shift), self._drug(event)
+        if not (self._chart.person.emar and self._chart.records_doses(time)):
+            raise self._refusal(
+                f"{event.source} is planted {offset} from T, where presence has no eMAR",
+                "plant it within emar_from and emar_until, or let the chart have an eMAR",
+            )
         admission = self._chart.admission_at(time)
         order = None
         if event.order:
@@ -287,10 +291,12 @@ class _Planter:
     def _known(self, event: Event, items: Container[int], table: str) -> int:
         if event.item is not None and event.item in items:
             return event.item
-        raise ScenarioError(
-            f"{self._chart.case.scenario}, plant {self._plant.id!r}: the hospital has no item {event.item}",
-            f"add it to harness/synthetic/reference/{table}",
+        raise self._refusal(
+            f"the hospital has no item {event.item}", f"add it to harness/synthetic/reference/{table}"
         )
+
+    def _refusal(self, problem: str, remedy: str) -> ScenarioError:
+        return ScenarioError(f"{self._chart.case.scenario}, plant {self._plant.id!r}: {problem}", remedy)
 
 
 def plant(chart: Chart, planted: Plant) -> None:

@@ -28,7 +28,8 @@ class Person:
     """A patient as drawn.
 
     `condition` is what the index admission is for, `emar` says whether the electronic administration
-    record was in use, `icd_version` is that of all the patient's codes.
+    record was in use, `icd_version` is that of all the patient's codes, `height_charted` that every ICU
+    stay has the height.
     """
 
     subject_id: int
@@ -46,6 +47,7 @@ class Person:
     diabetic: bool
     emar: bool
     icd_version: int
+    height_charted: bool
 
 
 def draw_person(case: Case, subject_id: int, index_time: datetime, rng: Random) -> Person:
@@ -61,6 +63,7 @@ def draw_person(case: Case, subject_id: int, index_time: datetime, rng: Random) 
         age = profile.age or age
         sex = profile.sex or sex
         weight = round(rng.uniform(*profile.weight_kg), 1) if profile.weight_kg else weight
+        height = rng.randint(*profile.height_cm) if profile.height_cm else height
     return Person(
         subject_id=subject_id,
         sex=sex,
@@ -77,6 +80,7 @@ def draw_person(case: Case, subject_id: int, index_time: datetime, rng: Random) 
         diabetic=rng.random() < 0.3,
         emar=group != _BEFORE_EMAR,
         icd_version=9 if _GROUPS.index(group) < 2 else 10,
+        height_charted=profile is not None and profile.height_cm is not None,
     )
 
 

@@ -31,6 +31,14 @@ alone, so that a result known at a fixed moment has no fixed turnaround. Of a su
 on the straight line between the plant's values (the last one holds), and `whole_specimen` drops every
 row of a specimen that loses one, since no laboratory runs a panel without its commonest test.
 
+`presence.icu_until` ends the ICU stay that holds T (or that `icu_from` opens), whatever `icu_hours` says,
+and the patient goes on to a ward. `emar_from` and `emar_until` take every eMAR row before and after them
+out of the chart, as in a unit that has no such record; `first_admission` leaves out earlier admissions.
+`profile.height_cm` is charted in centimetres (226730) and inches (226707).
+
+What the background gives follows from the `use` of a drug in `reference/drugs.csv`. A drug that only plants
+order and give has the use `asked`; a drug that no row names is written as it is called.
+
 A planted lab brings the rest of its tube's panel (a creatinine the electrolytes, a lactate often the blood
 gas), except what the plant suppresses at that time; one without a value comes alone. Items must be in the
 tables under `reference/`. Without `stored`, results follow 3 to 95 minutes after the draw, infusions and
@@ -41,6 +49,7 @@ import re
 import tomllib
 from collections.abc import Iterator
 from datetime import timedelta
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -109,6 +118,7 @@ def _parse_regex(text: object) -> object:
 Offset = Annotated[timedelta, BeforeValidator(parse_offset)]
 Period = Annotated[timedelta, BeforeValidator(_parse_period)]
 Weight = Annotated[float, Field(ge=30, le=250)]
+Height = Annotated[int, Field(ge=130, le=215)]
 Names = Annotated[re.Pattern[str], BeforeValidator(_parse_regex)]
 
 
@@ -203,11 +213,16 @@ class Suppression(_Strict):
 
 
 class Profile(_Strict):
-    """What must be so about the patient; the rest is drawn. `weight_kg` is a range, lowest and highest."""
+    """What must be so about the patient; the rest is drawn.
+
+    `weight_kg` and `height_cm` are ranges, lowest and highest. A height that is asked for is charted in
+    every ICU stay, else in most of them; the clinic's records have it now and then.
+    """
 
     sex: Literal["F", "M"] | None = None
     age: int | None = Field(default=None, ge=18, le=88)
     weight_kg: tuple[Weight, Weight] | None = None
+    height_cm: tuple[Height, Height] | None = None
 
 
 class StayBounds(_Strict):
@@ -218,21 +233,39 @@ class StayBounds(_Strict):
 
 
 class Presence(_Strict):
-    """Where the patient is: offsets from T of leaving, dying, reaching the ICU; a chart without eMAR."""
+    """Where the patient is: offsets from T of leaving, dying, reaching the ICU and moving on from it to a
+    ward; when the administration record begins and ends, or that the chart has none; no earlier admission.
+    """
 
     discharged: Offset | None = None
     died: Offset | None = None
     icu_from: Offset | None = None
+    icu_until: Offset | None = None
     ward_only: bool = False
     emar: bool = True
+    emar_from: Offset | None = None
+    emar_until: Offset | None = None
+    first_admission: bool = False
 
     @model_validator(mode="after")
     def _check_consistency(self) -> "Presence":
-        if self.ward_only and self.icu_from is not None:
-            raise ValueError("ward_only and icu_from exclude each other")
-        if self.discharged is not None and self.died is not None:
-            raise ValueError("discharged and died exclude each other")
+        for one, other in (
+            ("ward_only", "icu_from"),
+            ("ward_only", "icu_until"),
+            ("discharged", "died"),
+        ):
+            if self._says(one) and self._says(other):
+                raise ValueError(f"{one} and {other} exclude each other")
+        if not self.emar and (self._says("emar_from") or self._says("emar_until")):
+            raise ValueError("a chart without eMAR has no emar_from and no emar_until")
+        marks = [self.icu_from, self.icu_until, self.discharged, self.died]
+        known = [mark for mark in marks if mark is not None]
+        if any(later <= earlier for earlier, later in pairwise(known)):
+            raise ValueError("icu_from, icu_until and leaving follow each other")
         return self
+
+    def _says(self, key: str) -> bool:
+        return getattr(self, key) not in (None, False)
 
 
 class Plant(_Strict):
@@ -250,8 +283,13 @@ class Plant(_Strict):
 
     @model_validator(mode="after")
     def _check_anchor(self) -> "Plant":
-        if self.anchor in ("icu", "unit") and (self.presence.ward_only or self.presence.icu_from):
+        here, presence = self.anchor in ("icu", "unit"), self.presence
+        if here and (presence.ward_only or presence.icu_from is not None):
             raise ValueError(f"anchor {self.anchor} excludes ward_only and icu_from")
+        if presence.icu_until is not None and not here and presence.icu_from is None:
+            raise ValueError(f"anchor {self.anchor} knows icu_until only together with icu_from")
+        if presence.icu_until is not None and here and presence.icu_until <= timedelta(0):
+            raise ValueError("the ICU stay that holds T ends after T")
         return self
 
     def drops(self, source: str, offset: timedelta, item: int | None = None, name: str | None = None) -> bool:

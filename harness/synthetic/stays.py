@@ -83,8 +83,9 @@ def draw_admissions(
     if leaving is not None:
         path.end = index_time + leaving
         path.marks = [mark for mark in path.marks if mark[1] < path.end]
-    index = _admission(path, condition, died, ids, rng)
-    earlier = [_earlier(index.arrived, condition, ids, rng)] if rng.random() < 0.3 else []
+    index = _admission(path, condition, died, ids, rng, moves_on=presence.icu_until is not None)
+    returns = rng.random() < 0.3 and not presence.first_admission
+    earlier = [_earlier(index.arrived, condition, ids, rng)] if returns else []
     later = [_later(index.discharged, condition, ids, rng)] if rng.random() < 0.25 and not died else []
     return [*earlier, index, *later]
 
@@ -98,7 +99,8 @@ def _draw_path(
 ) -> _Path:
     if anchor in ("icu", "unit"):
         lead = timedelta(0) if anchor == "icu" else timedelta(minutes=round(rng.uniform(14, 26) * 60))
-        path = _icu_path(index_time - lead, lead, bounds, rng)
+        out = None if presence.icu_until is None else index_time + presence.icu_until
+        path = _icu_path(index_time - lead, lead, bounds, out, rng)
     elif anchor == "ward":
         path = _ward_path(index_time, presence, rng)
     else:
@@ -113,9 +115,12 @@ def _icu_hours(rng: Random, least: float) -> timedelta:
     return _hours(rng, max(drawn, least), max(drawn, least) + 8)
 
 
-def _icu_path(start: datetime, lead: timedelta, bounds: StayBounds, rng: Random) -> _Path:
+def _icu_path(
+    start: datetime, lead: timedelta, bounds: StayBounds, until: datetime | None, rng: Random
+) -> _Path:
     least = max(bounds.icu_hours or 0, lead.total_seconds() / 3600 + 20)
-    out = start + _icu_hours(rng, least)
+    drawn = _icu_hours(rng, least)
+    out = until or start + drawn
     marks = [("icu", start), ("ward", out)]
     route = rng.choices(("ed", "ward", "pacu"), (5, 3, 2))[0]
     if route == "ed":
@@ -168,6 +173,8 @@ def _with_icu(
         icu = index_time + presence.icu_from
     if icu is None:
         return _Path(marks, end)
+    if presence.icu_until is not None:
+        stay = index_time + presence.icu_until - icu
     return _Path([*marks, ("icu", icu), ("ward", icu + stay)], icu + stay + back)
 
 
@@ -186,9 +193,11 @@ def _later(after: datetime, condition: str, ids: Ids, rng: Random) -> Admission:
     return _admission(_Path(marks, marks[-1][1] + _hours(rng, 30, 120)), condition, False, ids, rng)
 
 
-def _admission(path: _Path, condition: str, died: bool, ids: Ids, rng: Random) -> Admission:
+def _admission(
+    path: _Path, condition: str, died: bool, ids: Ids, rng: Random, *, moves_on: bool = False
+) -> Admission:
     marks = [(kind, at) for kind, at in path.marks if at < path.end]
-    if died and marks[-1][0] == "ward" and len(marks) > 1 and marks[-2][0] == "icu":
+    if died and not moves_on and marks[-1][0] == "ward" and len(marks) > 1 and marks[-2][0] == "icu":
         marks.pop()
     ends = [at for _, at in marks[1:]] + [path.end]
     wards, icu = rng.sample(_WARDS, 2), _ICU_UNITS.get(condition, rng.choice(_MIXED_ICUS))

@@ -17,6 +17,7 @@ _HOURLY = {
     220180: (64, 8, 34, 110),
 }
 _MEAN_PRESSURE = 220181
+_HEIGHT_CM, _HEIGHT_INCHES = 226730, 226707
 _RARELY_MISSED = (_HEART_RATE,)
 _SCORES = {
     220739: ("To Speech", "Spontaneously", "To Pain"),
@@ -93,8 +94,9 @@ class _Flowsheet:
             self.write(226512, first, f"{weight:g}")
             if rng.random() < 0.3:
                 self.write(226531, first, f"{round(weight * 2.2046, 1):g}")
-            if rng.random() < 0.6:
-                self.write(226730, first, person.height_cm)
+            if rng.random() < 0.6 or person.height_charted:
+                self.write(_HEIGHT_CM, first, person.height_cm)
+                self.write(_HEIGHT_INCHES, first, round(person.height_cm / 2.54))
             if rng.random() < 0.6:
                 self.write(223758, first, "Full code")
         morning = start.replace(hour=5, minute=0, second=0) + timedelta(days=1)

@@ -1,3 +1,4 @@
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -192,3 +193,78 @@ def test_presence_shapes_the_stay(tmp_path: Path) -> None:
         and stay.end > chart.index_time
         for _, stay in chart.icu_stays()
     )
+
+
+@pytest.mark.parametrize(
+    ("presence", "kept"),
+    [('emar_from = "-1h"', lambda offset: offset >= -HOUR), ('emar_until = "+2h"', lambda offset: offset <= 2 * HOUR)],
+)  # fmt: skip
+def test_the_administration_record_begins_and_ends_where_presence_says(
+    tmp_path: Path, presence: str, kept: Callable[[timedelta], bool]
+) -> None:
+    chart = plant_one(tmp_path, f"presence = {{ {presence} }}\n", anchor="ward")
+    offsets = [row["charttime"] - chart.index_time for row in chart.rows["hosp.emar"]]
+    assert offsets
+    assert all(map(kept, offsets))
+    named = {id(row) for row in chart.rows["hosp.emar"]}
+    assert {id(row["_emar"]) for row in chart.rows["hosp.emar_detail"]} == named
+    assert len(chart.rows["hosp.prescriptions"]) > 5
+
+
+def test_a_dose_outside_the_record_is_named(tmp_path: Path) -> None:
+    body = (
+        'presence = { emar_until = "-1h" }\n'
+        'event = [{ source = "hosp.emar", at = "+12m", name = "Warfarin", event = "Administered" }]\n'
+    )
+    with pytest.raises(ScenarioError, match="where presence has no eMAR"):
+        plant_one(tmp_path, body, anchor="ward")
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("anchor", ["icu", "unit"])
+def test_a_patient_who_leaves_the_icu_goes_on_to_a_ward(tmp_path: Path, anchor: str, seed: int) -> None:
+    body = 'stay = { icu_hours = 90 }\npresence = { icu_until = "+14h30m" }\n'
+    chart = plant_one(tmp_path, body, anchor=anchor, number=seed)
+    admission, stay = chart.icu_at(chart.index_time) or pytest.fail("no ICU stay holds T")
+    assert stay.end == chart.index_time + 14.5 * HOUR
+    (after,) = [segment for segment in admission.segments if segment.start == stay.end]
+    assert after.kind == "ward"
+    assert all(
+        row["charttime"] < stay.end for row in chart.rows["icu.chartevents"] if row["stay_id"] == stay.stay_id
+    )
+
+
+def test_a_later_icu_stay_may_end_where_presence_says(tmp_path: Path) -> None:
+    chart = plant_one(tmp_path, 'presence = { icu_from = "+2h", icu_until = "+9h" }\n', anchor="ward")
+    (stay,) = [stay for _, stay in chart.icu_stays() if stay.start == chart.index_time + 2 * HOUR]
+    assert stay.end == chart.index_time + 9 * HOUR
+
+
+def test_a_first_admission_has_none_before(tmp_path: Path) -> None:
+    for number in range(12):
+        chart = plant_one(tmp_path, "presence = { first_admission = true }\n", anchor="ward", number=number)
+        assert chart.admissions[0].arrived <= chart.index_time <= chart.admissions[0].discharged
+
+
+def test_a_height_that_is_asked_for_is_charted_in_both_units(tmp_path: Path) -> None:
+    for number in range(6):
+        chart = plant_one(tmp_path, "profile = { height_cm = [171, 173] }\n", anchor="icu", number=number)
+        metric = [row["valuenum"] for row in rows_of(chart, "icu.chartevents", 226730)]
+        inches = [row["valuenum"] for row in rows_of(chart, "icu.chartevents", 226707)]
+        assert {*metric} <= {171, 172, 173}
+        assert {*inches} == {round(metric[0] / 2.54)}
+        assert len(metric) == len(inches) == len([*chart.icu_stays()])
+
+
+def test_the_height_in_the_chart_and_in_the_clinic_is_the_same(tmp_path: Path) -> None:
+    found = 0
+    for number in range(12):
+        chart = plant_one(tmp_path, "profile = { height_cm = [171, 173] }\n", number=number)
+        clinic = [
+            float(row["result_value"])
+            for row in chart.rows["hosp.omr"]
+            if row["result_name"] == "Height (Inches)"
+        ]
+        found += len(clinic)
+        assert all(abs(inches * 2.54 - chart.person.height_cm) <= 1.3 for inches in clinic)
+    assert found

@@ -64,10 +64,10 @@ def write_plants(folder: Path, text: str = PLANTS) -> Path:
     return path
 
 
-def plant_one(folder: Path, body: str, *, anchor: str = "icu") -> Chart:
-    """The chart of a patient who carries one plant with that body."""
+def plant_one(folder: Path, body: str, *, anchor: str = "icu", number: int = 0) -> Chart:
+    """The chart of the patient with that number who carries one plant with that body."""
     text = f'[[plant]]\nid = "one"\nverdict = "yes"\nanchor = "{anchor}"\n{body}'
-    scenario = ToyScenario(write_plants(folder, text), mix={"yes": 1})
-    chart = open_chart(plan_cases([scenario])[0], SEED)
+    scenario = ToyScenario(write_plants(folder, text), mix={"yes": number + 1})
+    chart = open_chart(plan_cases([scenario])[number], SEED)
     fill_chart(chart)
     return chart
