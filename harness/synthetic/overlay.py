@@ -223,7 +223,7 @@ class _Planter:
         time = self._time(offset, shift)
         admission, stay = self._place(event, time)
         itemid = self._known(event, chart_items(), "chart_items.csv")
-        value = None if event.value is None else f"{self._value(event, 1):g}"
+        value = None if event.value is None else f"{self._value(event, _digits(event, 1)):g}"
         self._chart.add(
             "icu.chartevents",
             {
@@ -267,7 +267,7 @@ class _Planter:
             (time, self._end(event.ends, shift) or time + timedelta(minutes=1)),
             "push" if rate is None else "drip",
             self._rng,
-            amount=self._value(event, 2),
+            amount=self._value(event, _digits(event, 2)),
             rate=rate,
             stored=self._end(event.stored, shift),
             status=event.status or "FinishedRunning",
@@ -297,6 +297,12 @@ class _Planter:
 
     def _refusal(self, problem: str, remedy: str) -> ScenarioError:
         return ScenarioError(f"{self._chart.case.scenario}, plant {self._plant.id!r}: {problem}", remedy)
+
+
+def _digits(event: Event, most: int) -> int:
+    """Digits after the point: none where the plant gives whole numbers, as a meter that shows whole ones."""
+    whole = float(event.value or 0).is_integer() and float(event.jitter_value).is_integer()
+    return 0 if whole else most
 
 
 def plant(chart: Chart, planted: Plant) -> None:

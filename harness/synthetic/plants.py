@@ -13,7 +13,8 @@ spare, is dealt out over the plants of that verdict in proportion to their `shar
 
 A plant may be carried by many patients. `jitter_minutes` moves an event (its `at`, `stored` and `ends`
 together) by up to so many minutes either way, `jitter_value` its value by up to so much, drawn anew for
-each patient and each row of a series; both default to 0. Keep them small enough that no threshold and
+each patient and each row of a series; both default to 0. What is charted or infused in whole
+numbers, value and jitter, stays whole. Keep them small enough that no threshold and
 no window's edge is crossed. T itself falls at a different hour in every chart.
 
 Without `suppress` the background is full: in an ICU hourly vitals and urine, a weight, labs four times
