@@ -269,3 +269,49 @@ union all
 select task_id, came, went
 from registered r
 where not exists (select 1 from room x where x.task_id = r.task_id and x.came <= r.went and x.went >= r.came);
+
+-- Blood glucose by each of three methods: finger stick (225664), gas analyser (50809; 226537 is its copy in the
+-- chart), laboratory chemistry (50931; 220621 its copy). value: mg/dL, averaged over rows of one item at one time;
+-- null where no plausible number stands. beyond: 'high' or 'low' where the row then says that the glucose lay
+-- outside the range of the meter or analyser, else null.
+create or replace temp macro glucose_readings() as table
+with reported as (
+    select task_id, eid, itemid, charttime, available_at, valuenum, value, comments
+    from hosp.labevents
+    where itemid in (50809, 50931)
+    union all
+    select task_id, eid, itemid, charttime, available_at, valuenum, value, null
+    from icu.chartevents
+    where itemid in (225664, 226537, 220621)
+),
+numbered as (
+    select
+        * replace (
+            case
+                when valuenum > 0 and valuenum <= 10000
+                    and not regexp_matches(
+                        concat_ws(' ', value, comments),
+                        'cancel|not sufficient|\bqns\b|specimen lost|lost specimen', 'i') then valuenum
+            end as valuenum),
+        valuenum is null as numberless
+    from reported
+)
+select
+    task_id, eid, itemid, charttime as moment, available_at,
+    case
+        when itemid = 225664 then 'finger_stick'
+        when itemid in (50809, 226537) then 'gas_analyser'
+        else 'chemistry'
+    end as method,
+    case
+        when valuenum is not null
+            then round(avg(valuenum) over (partition by task_id, itemid, charttime), 6)
+    end as value,
+    case
+        when not numberless then null
+        when regexp_matches(coalesce(value, ''), '^\s*(>\s*\d|greater than|hi(gh)?\s*$)', 'i')
+            or regexp_matches(coalesce(comments, ''), '^\s*(>\s*\d|greater than)', 'i') then 'high'
+        when regexp_matches(coalesce(value, ''), '^\s*(<\s*\d|less than|low?\s*$)', 'i')
+            or regexp_matches(coalesce(comments, ''), '^\s*(<\s*\d|less than)', 'i') then 'low'
+    end as beyond
+from numbered;
