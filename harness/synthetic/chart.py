@@ -79,6 +79,14 @@ class Chart:
         end = stay.end if rng.random() < 0.6 else stay.start + timedelta(hours=rng.uniform(0.6, 1) * hours)
         return minute(stay.start), minute(end)
 
+    def limited_from(self, admission: Admission) -> datetime | None:
+        """When treatment is limited to less than resuscitation: for some of the old, never near T."""
+        rng = self.rng(f"limits {admission.hadm_id}")
+        chance = 0.12 if self.person.anchor_age >= 75 else 0.03
+        time = admission.admitted + (admission.discharged - admission.admitted) * rng.uniform(0.05, 0.9)
+        near = abs(time - self.index_time) < timedelta(hours=16)
+        return minute(time) if rng.random() < chance and not near else None
+
     def operation(self, stay: Segment) -> tuple[datetime, datetime] | None:
         """When the patient is in the operating room during that stay; never near the index time."""
         rng = self.rng(f"operation {stay.stay_id}")

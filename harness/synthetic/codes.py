@@ -1,21 +1,11 @@
-"""What is coded after discharge, what is ordered besides drugs, and measurements of the clinic."""
+"""What is coded after discharge, and measurements of the clinic."""
 
 from datetime import timedelta
 from random import Random
 
-from harness.synthetic.chart import Chart, minute, pick_provider
+from harness.synthetic.chart import Chart
 from harness.synthetic.dictionaries import read_reference
-from harness.synthetic.drugs import add_poe
 from harness.synthetic.stays import Admission
-
-_ORDERS = (
-    ("General Care", "Vitals/Monitoring"),
-    ("General Care", "Activity"),
-    ("General Care", "Telemetry"),
-    ("IV therapy", "IV access"),
-    ("Nutrition", "Diet Order"),
-)
-_DAILY_ORDERS = (("Lab", None), ("Lab", None), ("Radiology", "General Xray"), ("General Care", "Other"))
 
 
 def add_codes(chart: Chart) -> None:
@@ -27,41 +17,6 @@ def add_codes(chart: Chart) -> None:
         _add_groups(chart, admission, rng)
         _add_services(chart, admission, rng)
     _add_clinic(chart, rng)
-
-
-def add_orders(chart: Chart) -> None:
-    """Write the orders of every admission that are not for drugs."""
-    rng = chart.rng("orders")
-    kind: str
-    subtype: str | None
-    for admission in chart.admissions:
-        ordered = admission.admitted + timedelta(minutes=rng.randint(5, 50), seconds=rng.randrange(60))
-        provider, hadm_id = pick_provider(rng), admission.hadm_id
-        admit = add_poe(chart, hadm_id, ordered, "ADT orders", "Admit", provider)
-        chart.add(
-            "hosp.poe_detail",
-            {"_order": admit, "field_name": "Admit category", "field_value": "Admit to inpatient"},
-        )
-        status = add_poe(chart, hadm_id, ordered, "General Care", "Code status", provider)
-        chart.add(
-            "hosp.poe_detail",
-            {"_order": status, "field_name": "Code status", "field_value": "Resuscitate (Full code)"},
-        )
-        for kind, subtype in _ORDERS:
-            add_poe(chart, hadm_id, ordered + timedelta(minutes=rng.randint(0, 20)), kind, subtype, provider)
-        time = ordered + timedelta(hours=rng.uniform(4, 16))
-        while time < admission.discharged:
-            kind, subtype = rng.choice(_DAILY_ORDERS)
-            add_poe(chart, hadm_id, time.replace(microsecond=0), kind, subtype, pick_provider(rng))
-            time += timedelta(hours=rng.uniform(3, 15))
-        if not admission.died:
-            leave = minute(admission.discharged) - timedelta(minutes=rng.randint(20, 90))
-            if leave > admission.admitted:
-                row = add_poe(chart, hadm_id, leave, "ADT orders", "Discharge", provider)
-                chart.add(
-                    "hosp.poe_detail",
-                    {"_order": row, "field_name": "Discharge When", "field_value": "Discharge Now"},
-                )
 
 
 def _codes(chart: Chart, kind: str, group: str, *, versioned: bool = True) -> list[dict[str, str]]:

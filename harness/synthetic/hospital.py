@@ -8,7 +8,7 @@ from pathlib import Path
 from harness.errors import HarnessError
 from harness.scenario import load_scenarios
 from harness.synthetic.chart import Chart, open_chart
-from harness.synthetic.codes import add_codes, add_orders
+from harness.synthetic.codes import add_codes
 from harness.synthetic.consequences import clear_operations, limit_record, withhold_potassium
 from harness.synthetic.cultures import add_cultures
 from harness.synthetic.dictionaries import dictionary_rows
@@ -19,10 +19,12 @@ from harness.synthetic.fluids import add_fluids
 from harness.synthetic.imaging import add_imaging
 from harness.synthetic.labs import add_labs
 from harness.synthetic.numbering import number
-from harness.synthetic.overlay import plant, suppress
+from harness.synthetic.orders import add_orders
+from harness.synthetic.overlay import plant
 from harness.synthetic.plan import Case, PlantedScenario, plan_cases
 from harness.synthetic.procedures import add_procedures
 from harness.synthetic.summaries import add_summaries
+from harness.synthetic.suppression import suppress
 from harness.synthetic.tracings import add_tracings
 from harness.synthetic.vitals import add_lab_copies, add_vitals
 from harness.synthetic.writer import open_tables

@@ -20,7 +20,7 @@ no window's edge is crossed. T itself falls at a different hour in every chart.
 Without `suppress` the background is full: in an ICU hourly vitals and urine, a weight, labs four times
 a day, eMAR rows and infusions all day; on a ward labs each morning, and eMAR rows all day; in an ED one
 round of labs and a few eMAR rows. A suppression drops the background's rows of `source` with one of
-`items` (or a drug, medication, specimen or event name that matches the regular expression `names`,
+`items` (or a drug, medication, specimen, order or result name that matches the regular expression `names`,
 case-insensitive; with neither: every row) whose event time lies in [from, to]. Orders behind a
 suppressed administration stay unless they are suppressed by themselves. A chart copy of a lab follows
 its lab: suppressing the lab suppresses its copy, and a planted lab drawn in an ICU gets one.
@@ -39,6 +39,12 @@ out of the chart, as in a unit that has no such record; `first_admission` leaves
 
 What the background gives follows from the `use` of a drug in `reference/drugs.csv`. A drug that only plants
 order and give has the use `asked`; a drug that no row names is written as it is called.
+
+A `hosp.poe` event is an order that is no drug: `order_type` and `subtype`, and one detail. `transaction`
+"Change" replaces the order of that type in force then, "D/C" ends it (of several, the one with the detail
+`field_value`) and has no detail of its own; the two are tied. Orders are suppressed by the `names` that
+"order_type subtype field_value" matches, and the end of an order goes with it. Suppressing a line of
+`icu.procedureevents` takes its dates (insertion, removal) out of `icu.datetimeevents`, but not its urine.
 
 A planted lab brings the rest of its tube's panel (a creatinine the electrolytes, a lactate often the blood
 gas), except what the plant suppresses at that time; one without a value comes alone. Items must be in the
@@ -67,7 +73,9 @@ Source = Literal[
     "hosp.microbiologyevents",
     "hosp.emar",
     "hosp.prescriptions",
+    "hosp.poe",
     "icu.chartevents",
+    "icu.datetimeevents",
     "icu.outputevents",
     "icu.inputevents",
     "icu.ingredientevents",
@@ -81,7 +89,9 @@ _SOURCE_KEYS: dict[str, tuple[frozenset[str], frozenset[str]]] = {
         ("hosp.microbiologyevents", "specimen", "test organism stored comment"),
         ("hosp.emar", "name event", "route dose unit stored order"),
         ("hosp.prescriptions", "name", "route dose unit ends"),
+        ("hosp.poe", "order_type", "subtype transaction field_name field_value"),
         ("icu.chartevents", "item", "value text unit stored"),
+        ("icu.datetimeevents", "item moment", "stored"),
         ("icu.outputevents", "item value", "stored on_the_hour"),
         ("icu.inputevents", "item", "value unit rate rate_unit ends stored status"),
         ("icu.procedureevents", "item", "ends stored status"),
@@ -132,7 +142,8 @@ class Event(_Strict):
 
     Which keys belong to which source is checked. `stored` is the storetime, `ends` the end or stop
     time, both offsets from T. For a lab, rows with the same `specimen` share a specimen; for a culture,
-    `specimen` is its type. `value` is the amount of an infusion, `dose` that of an eMAR row.
+    `specimen` is its type. `value` is the amount of an infusion, `dose` that of an eMAR row, `moment` the
+    date and time that a datetimeevents row states, an offset from T.
     """
 
     source: Source
@@ -159,6 +170,12 @@ class Event(_Strict):
     route: str | None = None
     dose: float | None = None
     order: bool = True
+    order_type: str | None = None
+    subtype: str | None = None
+    transaction: Literal["New", "Change", "D/C"] = "New"
+    field_name: str | None = None
+    field_value: str | None = None
+    moment: Offset | None = None
     rate: float | None = None
     rate_unit: str | None = None
     status: str | None = None
@@ -176,6 +193,10 @@ class Event(_Strict):
             raise ValueError("every and until go together")
         if self.source == "hosp.labevents" and self.null_value == (self.value is not None):
             raise ValueError("a lab has either a value or null_value = true")
+        if self.transaction == "D/C" and self.field_name is not None:
+            raise ValueError("an order's end has no detail; field_value alone says which order it ends")
+        if self.transaction != "D/C" and (self.field_name is None) != (self.field_value is None):
+            raise ValueError("field_name and field_value go together")
         return self
 
     def offsets(self) -> Iterator[timedelta]:

@@ -3,12 +3,13 @@
 from datetime import datetime, timedelta
 from random import Random
 
-from harness.synthetic.chart import Chart, minute, pick_caregiver
+from harness.synthetic.chart import Chart, Row, minute, pick_caregiver
 from harness.synthetic.dictionaries import chart_items
 from harness.synthetic.stays import Admission, Segment
 
 _OR_SENT, _OR_RECEIVED = 225470, 225469
 _HEMODIALYSIS = 225441
+_FOLEY, _FOLEY_REMOVAL = 229351, 229353
 _CATEGORIES = {
     "Access Lines - Peripheral": "Peripheral Lines",
     "Access Lines - Invasive": "Invasive Lines",
@@ -52,7 +53,7 @@ def add_procedure(
     *,
     stored: datetime | None = None,
     status: str = "FinishedRunning",
-) -> None:
+) -> Row:
     """Write one procedureevents row; a procedure without an end is a task of one minute."""
     item, (admission, stay) = chart_items()[itemid], place
     continuous = item.unit == "min" and end is not None
@@ -62,7 +63,7 @@ def add_procedure(
     order = chart.ids.next("order")
     site = rng.choice(_SITES[itemid]) if itemid in _SITES else None
     invasive = item.category == "Access Lines - Invasive"
-    chart.add(
+    return chart.add(
         "icu.procedureevents",
         {
             "hadm_id": admission.hadm_id,
@@ -96,37 +97,56 @@ def _add_lines(chart: Chart, place: tuple[Admission, Segment], rng: Random) -> N
         start = minute(stay.start + timedelta(minutes=rng.randint(10, 240)))
         end = minute(stay.end - timedelta(minutes=rng.randint(1, 300)))
         if rng.random() < chance and start < end:
-            add_procedure(chart, place, itemid, start, end, rng)
-            _add_dates(chart, place, itemid, start, rng)
+            add_dates(chart, place, add_procedure(chart, place, itemid, start, end, rng), rng)
     catheter = chart.catheter(stay)
     if catheter:
-        add_procedure(chart, place, 229351, catheter[0], minute(catheter[1]), rng)
-        _add_dates(chart, place, 229351, catheter[0], rng)
+        row = add_procedure(chart, place, _FOLEY, catheter[0], minute(catheter[1]), rng)
+        add_dates(chart, place, row, rng)
+        if catheter[1] < stay.end and rng.random() < 0.5:
+            noted = min(catheter[1] + timedelta(minutes=rng.randint(0, 50)), stay.end)
+            add_date(chart, place, _FOLEY_REMOVAL, noted, catheter[1], rng, line=row)
 
 
-def _add_dates(
-    chart: Chart, place: tuple[Admission, Segment], line: int, inserted: datetime, rng: Random
-) -> None:
-    if line not in _DATES:
+def add_dates(chart: Chart, place: tuple[Admission, Segment], line: Row, rng: Random) -> None:
+    """Chart a line's insertion date every twelve hours as long as it is in; other procedures have none."""
+    if line["itemid"] not in _DATES:
         return
-    admission, stay = place
-    time = inserted.replace(minute=0) + timedelta(hours=rng.randint(1, 4))
-    while time < stay.end:
-        chart.add(
-            "icu.datetimeevents",
-            {
-                "hadm_id": admission.hadm_id,
-                "stay_id": stay.stay_id,
-                "caregiver_id": pick_caregiver(rng),
-                "charttime": time,
-                "storetime": time + timedelta(minutes=rng.randint(0, 55)),
-                "itemid": _DATES[line],
-                "value": inserted.replace(hour=0, minute=0),
-                "valueuom": "Date",
-                "warning": 0,
-            },
-        )
+    inserted, ends = line["starttime"], min(line["endtime"], place[1].end)
+    time = inserted.replace(minute=0, second=0) + timedelta(hours=rng.randint(1, 4))
+    while time < ends:
+        day = inserted.replace(hour=0, minute=0, second=0)
+        add_date(chart, place, _DATES[line["itemid"]], time, day, rng, line=line)
         time += timedelta(hours=12)
+
+
+def add_date(
+    chart: Chart,
+    place: tuple[Admission, Segment],
+    itemid: int,
+    time: datetime,
+    value: datetime,
+    rng: Random,
+    *,
+    stored: datetime | None = None,
+    line: Row | None = None,
+) -> None:
+    """Write one datetimeevents row; `line` is the procedure that it hangs on."""
+    admission, stay = place
+    chart.add(
+        "icu.datetimeevents",
+        {
+            "hadm_id": admission.hadm_id,
+            "stay_id": stay.stay_id,
+            "caregiver_id": pick_caregiver(rng),
+            "charttime": time,
+            "storetime": stored or time + timedelta(minutes=rng.randint(0, 55)),
+            "itemid": itemid,
+            "value": value,
+            "valueuom": chart_items()[itemid].unit,
+            "warning": 0,
+            "_line": line,
+        },
+    )
 
 
 def _add_ventilation(chart: Chart, place: tuple[Admission, Segment], rng: Random) -> None:

@@ -18,6 +18,7 @@ _HOURLY = {
 }
 _MEAN_PRESSURE = 220181
 _HEIGHT_CM, _HEIGHT_INCHES = 226730, 226707
+_CODE_STATUS = 223758
 _RARELY_MISSED = (_HEART_RATE,)
 _SCORES = {
     220739: ("To Speech", "Spontaneously", "To Pain"),
@@ -58,6 +59,7 @@ class _Flowsheet:
 
     def __init__(self, chart: Chart, admission: Admission, stay: Segment, rng: Random | None = None) -> None:
         self._chart = chart
+        self._admission = admission
         self._stay = stay
         self._ids = {"hadm_id": admission.hadm_id, "stay_id": stay.stay_id}
         self._rng = rng or chart.rng(f"flowsheet {stay.stay_id}")
@@ -98,7 +100,10 @@ class _Flowsheet:
                 self.write(_HEIGHT_CM, first, person.height_cm)
                 self.write(_HEIGHT_INCHES, first, round(person.height_cm / 2.54))
             if rng.random() < 0.6:
-                self.write(223758, first, "Full code")
+                self.write(_CODE_STATUS, first, "Full code")
+            limited = self._chart.limited_from(self._admission)
+            if limited is not None and first < limited < self._stay.end:
+                self.write(_CODE_STATUS, limited, rng.choice(("DNR (do not resuscitate)", "DNR / DNI")))
         morning = start.replace(hour=5, minute=0, second=0) + timedelta(days=1)
         daily = rng.random() < 0.6
         while daily and morning < self._stay.end:

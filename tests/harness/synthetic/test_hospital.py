@@ -211,12 +211,16 @@ def test_the_record_has_the_habits_of_the_real_one(
     [
         ("hosp.emar_detail", "hosp.emar", "emar_id"),
         ("hosp.poe_detail", "hosp.poe", "poe_id"),
+        ("hosp.emar", "hosp.poe", "poe_id"),
+        ("hosp.emar", "hosp.pharmacy", "pharmacy_id"),
+        ("hosp.pharmacy", "hosp.poe", "poe_id"),
         ("hosp.prescriptions", "hosp.pharmacy", "pharmacy_id"),
         ("hosp.prescriptions", "hosp.poe", "poe_id"),
         ("hosp.transfers", "hosp.admissions", "hadm_id"),
         ("hosp.diagnoses_icd", "hosp.admissions", "hadm_id"),
         ("icu.icustays", "hosp.admissions", "hadm_id"),
         ("icu.chartevents", "icu.icustays", "stay_id"),
+        ("icu.datetimeevents", "icu.icustays", "stay_id"),
         ("icu.ingredientevents", "icu.inputevents", "orderid"),
     ],
 )
@@ -228,3 +232,13 @@ def test_rows_refer_to_rows_that_are_there(
         f"(from {parent} p where p.{key} = c.{key} and p.subject_id = c.subject_id)"
     )
     assert value(database, orphans) == 0
+
+
+def test_what_ends_or_changes_an_order_names_it(database: duckdb.DuckDBPyConnection) -> None:
+    loose = """select count(*) from hosp.poe o left join hosp.poe b on b.poe_id = o.discontinue_of_poe_id
+        where o.transaction_type <> 'New' and (
+            b.poe_id is null or b.subject_id <> o.subject_id or b.ordertime > o.ordertime
+            or b.discontinued_by_poe_id is distinct from o.poe_id)"""
+    assert value(database, loose) == 0
+    kinds = "select count(distinct transaction_type) from hosp.poe where order_subtype = 'Tubes/Drains'"
+    assert value(database, kinds) == 3

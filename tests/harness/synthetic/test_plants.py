@@ -7,6 +7,8 @@ from harness.errors import ScenarioError
 from harness.synthetic.plants import parse_offset, read_plants
 from tests.harness.synthetic.toy_plants import PLANTS, write_plants
 
+ORDER = '{ source = "hosp.poe", at = "+1h", order_type = "General Care" }'
+
 
 @pytest.mark.parametrize(
     ("text", "offset"),
@@ -56,10 +58,19 @@ def test_a_file_of_plants_is_read(tmp_path: Path) -> None:
         ('discharged = "+2h30m"', 'discharged = "+2h30m", died = "+3h"', "exclude each other"),
         ("icu_hours = 40", "icu_hours = 0", "plant 'granite', stay.icu_hours"),
         ('verdict = "yes"', "verdict = yes", "is not TOML"),
+        ("emar = false,", 'emar = false, emar_from = "+1h",', "a chart without eMAR has no emar_from"),
+        ('discharged = "+2h30m"', 'icu_until = "+2h"', "knows icu_until only together with icu_from"),
+        ('discharged = "+2h30m"', 'icu_from = "+1h", icu_until = "+1h"', "follow each other"),
+        ("stay = {", 'presence = { icu_until = "-1h" }\nstay = {', "ends after T"),
+        (ORDER, ORDER.replace(" }", ', field_name = "Code status" }'), "go together"),
+        (ORDER, ORDER.replace(" }", ', transaction = "Stop" }'), "event.0.transaction"),
+        (ORDER, ORDER.replace(" }", ', transaction = "D/C", field_name = "x" }'), "has no detail"),
     ],
 )
 def test_a_slip_is_named_with_file_plant_and_key(tmp_path: Path, old: str, new: str, said: str) -> None:
-    path = write_plants(tmp_path, PLANTS.replace(old, new, 1))
+    plants = PLANTS.replace('{ source = "hosp.emar"', f'{ORDER}, {{ source = "hosp.emar"', 1)
+    assert old in plants
+    path = write_plants(tmp_path, plants.replace(old, new, 1))
     with pytest.raises(ScenarioError) as error:
         read_plants(path)
     assert said in error.value.message

@@ -1,0 +1,102 @@
+"""Planted doses, prescriptions and provider orders."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+from harness.synthetic.administrations import add_administration
+from harness.synthetic.chart import Row, pick_provider
+from harness.synthetic.dictionaries import Drug, drugs
+from harness.synthetic.drugs import add_order, add_poe
+from harness.synthetic.planting import Planting
+from harness.synthetic.plants import Event
+
+
+def write_administration(planting: Planting, event: Event, offset: timedelta, shift: timedelta) -> None:
+    """Write one eMAR row, with its order unless the event says that there is none."""
+    chart, rng = planting.chart, planting.rng
+    time, drug = planting.time(offset, shift), _drug(event)
+    if not (chart.person.emar and chart.records_doses(time)):
+        raise planting.refusal(
+            f"{event.source} is planted {offset} from T, where presence has no eMAR",
+            "plant it within emar_from and emar_until, or let the chart have an eMAR",
+        )
+    admission = chart.admission_at(time)
+    order = None
+    if event.order:
+        ends = time + timedelta(hours=1 if drug.use == "acute" else 24)
+        order = add_order(chart, admission, drug, time, ends, rng)
+    stored = planting.end(event.stored, shift)
+    add_administration(chart, admission, drug, time, event.event, rng, order=order, stored=stored)
+
+
+def write_prescription(planting: Planting, event: Event, offset: timedelta, shift: timedelta) -> None:
+    """Write one order of a drug with its prescription."""
+    chart, time = planting.chart, planting.time(offset, shift)
+    ends = planting.end(event.ends, shift) or time + timedelta(hours=planting.rng.randint(24, 96))
+    add_order(chart, chart.admission_at(time), _drug(event), time, ends, planting.rng)
+
+
+def _drug(event: Event) -> Drug:
+    name = event.name or ""
+    known = [drug for drug in drugs() if drug.name.strip().lower() == name.strip().lower()]
+    known.sort(key=lambda drug: drug.route != (event.route or drug.route))
+    base = known[0] if known else replace(drugs()[0], code=name[:4].upper() + "1", use="acute", hours=())
+    route, unit = event.route or base.route, event.unit or base.unit
+    dose = base.dose if event.dose is None else event.dose
+    return replace(base, name=base.name if known else name, route=route, unit=unit, dose=dose)
+
+
+class PlantedOrders:
+    """Orders that are no drugs; what changes or ends an earlier order is tied to it once all are written."""
+
+    def __init__(self, planting: Planting) -> None:
+        self._planting = planting
+        self._ending: list[tuple[Event, Row]] = []
+
+    def write(self, event: Event, offset: timedelta, shift: timedelta) -> None:
+        """Write one order with its detail."""
+        planting, chart = self._planting, self._planting.chart
+        time = planting.time(offset, shift)
+        if event.jitter_minutes:
+            time = time.replace(second=planting.rng.randrange(60))
+        order = add_poe(
+            chart,
+            planting.admission(event, time).hadm_id,
+            time,
+            event.order_type or "",
+            event.subtype,
+            pick_provider(planting.rng),
+            transaction=event.transaction,
+        )
+        if event.transaction != "New":
+            self._ending.append((event, order))
+        if event.field_name is not None:
+            chart.add(
+                "hosp.poe_detail",
+                {"_order": order, "field_name": event.field_name, "field_value": event.field_value},
+            )
+
+    def tie(self) -> None:
+        """Tie every change and every end to the order that was in force then."""
+        for event, order in sorted(self._ending, key=lambda pair: pair[1]["ordertime"]):
+            before = self._in_force(event, order)
+            order["_discontinues"], before["_discontinued_by"] = before, order
+
+    def _in_force(self, event: Event, order: Row) -> Row:
+        chart = self._planting.chart
+        details = {id(row["_order"]): row["field_value"] for row in chart.rows["hosp.poe_detail"]}
+        earlier = [
+            row
+            for row in chart.rows["hosp.poe"]
+            if (row["order_type"], row["order_subtype"]) == (order["order_type"], order["order_subtype"])
+            and row["ordertime"] < order["ordertime"]
+            and row["transaction_type"] != "D/C"
+            and "_discontinued_by" not in row
+            and (event.transaction == "Change" or event.field_value in (None, details.get(id(row))))
+        ]
+        if not earlier:
+            raise self._planting.refusal(
+                f"a {event.transaction} of {event.order_type} {event.subtype or ''} has no order before it",
+                "plant the order that it changes or ends, with the transaction New",
+            )
+        return max(earlier, key=lambda row: row["ordertime"])

@@ -1,0 +1,109 @@
+"""Planted rows of the ICU: observations, dates, outputs, inputs and procedures."""
+
+from datetime import timedelta
+
+from harness.synthetic.chart import pick_caregiver
+from harness.synthetic.dictionaries import chart_items
+from harness.synthetic.fluids import MISSED_HOURS, add_input, add_output, in_steps
+from harness.synthetic.planting import Planting
+from harness.synthetic.plants import Event
+from harness.synthetic.procedures import add_date, add_dates, add_procedure
+
+
+def write_observation(planting: Planting, event: Event, offset: timedelta, shift: timedelta) -> None:
+    """Write one chartevents row."""
+    rng, time = planting.rng, planting.time(offset, shift)
+    admission, stay = planting.stay(event, time)
+    itemid = planting.known(event, chart_items(), "chart_items.csv")
+    value = None if event.value is None else f"{planting.value(event, _digits(event, 1)):g}"
+    planting.chart.add(
+        "icu.chartevents",
+        {
+            "hadm_id": admission.hadm_id,
+            "stay_id": stay.stay_id,
+            "caregiver_id": pick_caregiver(rng),
+            "charttime": time,
+            "storetime": planting.end(event.stored, shift) or time + timedelta(minutes=rng.randint(0, 40)),
+            "itemid": itemid,
+            "value": event.text if value is None else value,
+            "valuenum": value,
+            "valueuom": event.unit or chart_items()[itemid].unit,
+            "warning": 0,
+        },
+    )
+
+
+def write_date(planting: Planting, event: Event, offset: timedelta, shift: timedelta) -> None:
+    """Write one datetimeevents row."""
+    time = planting.time(offset, shift)
+    add_date(
+        planting.chart,
+        planting.stay(event, time),
+        planting.known(event, chart_items(), "chart_items.csv"),
+        time,
+        planting.end(event.moment, shift) or time,
+        planting.rng,
+        stored=planting.end(event.stored, shift),
+    )
+
+
+def write_input(planting: Planting, event: Event, offset: timedelta, shift: timedelta) -> None:
+    """Write one inputevents row: a drip if it has a rate, else a push."""
+    time = planting.time(offset, shift)
+    itemid = planting.known(event, chart_items(), "chart_items.csv")
+    rate = None if event.rate is None else (event.rate, event.rate_unit or "mL/hour")
+    add_input(
+        planting.chart,
+        planting.stay(event, time),
+        itemid,
+        (time, planting.end(event.ends, shift) or time + timedelta(minutes=1)),
+        "push" if rate is None else "drip",
+        planting.rng,
+        amount=planting.value(event, _digits(event, 2)),
+        rate=rate,
+        stored=planting.end(event.stored, shift),
+        status=event.status or "FinishedRunning",
+        unit=event.unit,
+    )
+
+
+def write_procedure(planting: Planting, event: Event, offset: timedelta, shift: timedelta) -> None:
+    """Write one procedureevents row, and the insertion dates of a line."""
+    rng, time = planting.rng, planting.time(offset, shift)
+    itemid = planting.known(event, chart_items(), "chart_items.csv")
+    place, end = planting.stay(event, time), planting.end(event.ends, shift)
+    stored = planting.end(event.stored, shift) or time + timedelta(minutes=rng.randint(0, 30))
+    status = event.status or "FinishedRunning"
+    row = add_procedure(planting.chart, place, itemid, time, end, rng, stored=stored, status=status)
+    add_dates(planting.chart, place, row, planting.chart.rng(f"dates {itemid} {offset}"))
+
+
+class PlantedOutputs:
+    """Outputs; an hour that is missed joins the next."""
+
+    def __init__(self, planting: Planting) -> None:
+        self._planting = planting
+        self._unnoted = 0.0
+
+    def write(self, event: Event, offset: timedelta, shift: timedelta) -> None:
+        """Write one outputevents row."""
+        planting, rng = self._planting, self._planting.rng
+        time = planting.time(offset, shift)
+        admission, stay = planting.stay(event, time)
+        itemid = planting.known(event, chart_items(), "chart_items.csv")
+        stored = planting.end(event.stored, shift)
+        value = planting.value(event, 0)
+        if event.on_the_hour:
+            time = time.replace(minute=0, second=0)
+            missed = not self._unnoted and rng.random() < MISSED_HOURS
+            value, self._unnoted = value + self._unnoted, value if missed else 0.0
+            if missed:
+                return
+            value = in_steps(value)
+        add_output(planting.chart, admission, stay, itemid, time, value, rng, stored=stored)
+
+
+def _digits(event: Event, most: int) -> int:
+    """Digits after the point: none where the plant gives whole numbers, as a meter that shows whole ones."""
+    whole = float(event.value or 0).is_integer() and float(event.jitter_value).is_integer()
+    return 0 if whole else most
