@@ -97,6 +97,4 @@ def _add_clinic(chart: Chart, rng: Random) -> None:
             inches = person.height_cm / 2.54
             results["Height (Inches)"] = f"{round(inches * 4) / 4 if rng.random() < 0.4 else round(inches):g}"
         for name, value in results.items():
-            chart.add(
-                "hosp.omr", {"chartdate": day, "seq_num": 1, "result_name": name, "result_value": value}
-            )
+            chart.add("hosp.omr", {"chartdate": day, "result_name": name, "result_value": value})

@@ -126,6 +126,6 @@ class _Visit:
         home = [drug for drug in drugs() if drug.use == "home"]
         for drug in rng.sample(home, rng.randint(2, min(6, len(home)))):
             self._add("medrecon", charttime=min(told, end), name=drug.name.strip().lower(), etc_rn=1)
-        for number, name in enumerate(rng.sample(_DISPENSED, rng.randint(2, 5)), 1):
+        for name in rng.sample(_DISPENSED, rng.randint(2, 5)):
             time = minute(start + (end - start) * rng.uniform(0.1, 0.95))
-            self._add("pyxis", charttime=time, med_rn=number, name=name, gsn_rn=1)
+            self._add("pyxis", charttime=time, name=name, gsn_rn=1)

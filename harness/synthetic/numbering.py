@@ -3,6 +3,7 @@
 Keys follow event time, as they do in MIMIC-IV, so that a planted row's number is like any other's.
 """
 
+from collections import Counter
 from operator import itemgetter
 
 from harness.synthetic.chart import Chart, Row
@@ -16,6 +17,7 @@ _ORDER = {
     "hosp.prescriptions": ("starttime", "drug", "drug_type"),
     "hosp.pharmacy": ("starttime", "pharmacy_id"),
     "hosp.omr": ("chartdate", "result_name"),
+    "ed.pyxis": ("stay_id", "charttime", "name"),
     "hosp.transfers": ("intime", "transfer_id"),
     "icu.chartevents": ("charttime", "itemid"),
     "icu.datetimeevents": ("charttime", "itemid"),
@@ -34,6 +36,8 @@ def number(chart: Chart) -> None:
     _count(
         chart.rows["hosp.microbiologyevents"], "microevent_id", chart.ids.next("micro_block") * MICRO_BLOCK
     )
+    _count_within(chart.rows["hosp.omr"], "seq_num", ("chartdate", "result_name"))
+    _count_within(chart.rows["ed.pyxis"], "med_rn", ("stay_id",))
     _number_orders(chart)
     _number_administrations(chart)
 
@@ -41,6 +45,15 @@ def number(chart: Chart) -> None:
 def _count(rows: list[Row], key: str, before: int) -> None:
     for place, row in enumerate(rows, 1):
         row[key] = before + place
+
+
+def _count_within(rows: list[Row], key: str, columns: tuple[str, ...]) -> None:
+    """Number the rows that agree in these columns."""
+    counts: Counter[tuple[object, ...]] = Counter()
+    for row in rows:
+        group = tuple(row[column] for column in columns)
+        counts[group] += 1
+        row[key] = counts[group]
 
 
 def _number_orders(chart: Chart) -> None:

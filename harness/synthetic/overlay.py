@@ -14,6 +14,7 @@ from harness.synthetic.planted_unit import (
     write_observation,
     write_procedure,
 )
+from harness.synthetic.planted_visits import write_dispense, write_measurement
 from harness.synthetic.planting import Planting
 from harness.synthetic.plants import Event, Plant
 
@@ -30,6 +31,8 @@ def plant(chart: Chart, planted: Plant) -> None:
         "hosp.emar": partial(write_administration, planting),
         "hosp.prescriptions": partial(write_prescription, planting),
         "hosp.poe": orders.write,
+        "hosp.omr": partial(write_measurement, planting),
+        "ed.pyxis": partial(write_dispense, planting),
         "icu.chartevents": partial(write_observation, planting),
         "icu.datetimeevents": partial(write_date, planting),
         "icu.outputevents": outputs.write,

@@ -46,6 +46,10 @@ A `hosp.poe` event is an order that is no drug: `order_type` and `subtype`, and 
 "order_type subtype field_value" matches, and the end of an order goes with it. Suppressing a line of
 `icu.procedureevents` takes its dates (insertion, removal) out of `icu.datetimeevents`, but not its urine.
 
+`ed.pyxis` is a drug taken from the cabinet of an emergency department and must lie in a visit there.
+`hosp.omr` is a measurement of the clinic, `name` its result_name and `text` its result_value ("Height
+(Inches)", "65"; "Weight (Lbs)"); it has a day and no time, and suppression takes a day as its midnight.
+
 A planted lab brings the rest of its tube's panel (a creatinine the electrolytes, a lactate often the blood
 gas), except what the plant suppresses at that time; one without a value comes alone. Items must be in the
 tables under `reference/`. Without `stored`, results follow 3 to 95 minutes after the draw, infusions and
@@ -74,6 +78,8 @@ Source = Literal[
     "hosp.emar",
     "hosp.prescriptions",
     "hosp.poe",
+    "hosp.omr",
+    "ed.pyxis",
     "icu.chartevents",
     "icu.datetimeevents",
     "icu.outputevents",
@@ -90,6 +96,8 @@ _SOURCE_KEYS: dict[str, tuple[frozenset[str], frozenset[str]]] = {
         ("hosp.emar", "name event", "route dose unit stored order"),
         ("hosp.prescriptions", "name", "route dose unit ends"),
         ("hosp.poe", "order_type", "subtype transaction field_name field_value"),
+        ("hosp.omr", "name text", ""),
+        ("ed.pyxis", "name", ""),
         ("icu.chartevents", "item", "value text unit stored"),
         ("icu.datetimeevents", "item moment", "stored"),
         ("icu.outputevents", "item value", "stored on_the_hour"),

@@ -1,0 +1,32 @@
+"""Planted rows of the emergency department's cabinet and of the clinic's measurements."""
+
+from datetime import timedelta
+
+from harness.synthetic.planting import Planting
+from harness.synthetic.plants import Event
+
+
+def write_dispense(planting: Planting, event: Event, offset: timedelta, shift: timedelta) -> None:
+    """Write one drug taken from the cabinet; the visit is the one that the time lies in."""
+    chart, time = planting.chart, planting.time(offset, shift).replace(second=0)
+    visits = [row for row in chart.rows["ed.edstays"] if row["intime"] <= time <= row["outtime"]]
+    if not visits:
+        raise planting.refusal(
+            f"{event.source} is planted {time - chart.index_time} from T, outside every emergency visit",
+            'use the anchor "ed", and a time before the move to a unit',
+        )
+    chart.add(
+        "ed.pyxis", {"stay_id": visits[0]["stay_id"], "charttime": time, "name": event.name, "gsn_rn": 1}
+    )
+
+
+def write_measurement(planting: Planting, event: Event, offset: timedelta, shift: timedelta) -> None:
+    """Write one result of the clinic's records, which know the day alone."""
+    planting.chart.add(
+        "hosp.omr",
+        {
+            "chartdate": planting.time(offset, shift).date(),
+            "result_name": event.name,
+            "result_value": event.text,
+        },
+    )
