@@ -11,7 +11,7 @@ from harness.synthetic.ids import LAB_BLOCK, MICRO_BLOCK
 
 _ORDER = {
     "hosp.labevents": ("charttime", "specimen_id", "itemid"),
-    "hosp.microbiologyevents": ("chartdate", "micro_specimen_id"),
+    "hosp.microbiologyevents": ("chartdate", "micro_specimen_id", "test_seq"),
     "hosp.emar": ("charttime", "medication", "storetime"),
     "hosp.poe": ("ordertime", "order_type"),
     "hosp.prescriptions": ("starttime", "drug", "drug_type"),

@@ -5,7 +5,8 @@ from datetime import timedelta
 from functools import partial
 
 from harness.synthetic.chart import Chart
-from harness.synthetic.planted_labs import PlantedLabs, write_culture
+from harness.synthetic.planted_cultures import PlantedCultures
+from harness.synthetic.planted_labs import PlantedLabs
 from harness.synthetic.planted_orders import PlantedOrders, write_administration, write_prescription
 from harness.synthetic.planted_unit import (
     PlantedOutputs,
@@ -25,9 +26,10 @@ def plant(chart: Chart, planted: Plant) -> None:
     """Write every row of every event of the plant."""
     planting = Planting(chart, planted)
     labs, orders, outputs = PlantedLabs(planting), PlantedOrders(planting), PlantedOutputs(planting)
+    cultures = PlantedCultures(planting)
     writers: dict[str, Writer] = {
         "hosp.labevents": labs.note,
-        "hosp.microbiologyevents": partial(write_culture, planting),
+        "hosp.microbiologyevents": cultures.write,
         "hosp.emar": partial(write_administration, planting),
         "hosp.prescriptions": partial(write_prescription, planting),
         "hosp.poe": orders.write,

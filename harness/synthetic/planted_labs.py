@@ -1,8 +1,7 @@
-"""Planted laboratory results and cultures."""
+"""Planted laboratory results."""
 
 from datetime import datetime, timedelta
 
-from harness.synthetic.cultures import add_culture
 from harness.synthetic.dictionaries import lab_items, panel_items
 from harness.synthetic.labs import TUBES, add_specimen
 from harness.synthetic.physiology import Physiology
@@ -66,18 +65,3 @@ class PlantedLabs:
             if panel != "lactate" and not self._planting.plant.drops("hosp.labevents", offset, item.itemid)
         )
         return {**self._physiology.panel(items, time)}
-
-
-def write_culture(planting: Planting, event: Event, offset: timedelta, shift: timedelta) -> None:
-    """Write one specimen of microbiology."""
-    add_culture(
-        planting.chart,
-        event.specimen or "",
-        planting.time(offset, shift).replace(second=0),
-        planting.rng,
-        organism=event.organism,
-        test=event.test,
-        stored=planting.end(event.stored, shift),
-        comment=event.comment,
-        planted=True,
-    )

@@ -46,6 +46,12 @@ A `hosp.poe` event is an order that is no drug: `order_type` and `subtype`, and 
 "order_type subtype field_value" matches, and the end of an order goes with it. Suppressing a line of
 `icu.procedureevents` takes its dates (insertion, removal) out of `icu.datetimeevents`, but not its urine.
 
+A culture grows its `organism`, or nothing. `antibiotics = {"CEFTRIAXONE" = "R", "AMIKACIN" = "S"}` writes
+one row for each, `{}` none; without it the organism has its usual ones. Events with one `specimen_key` are
+organisms of one specimen, collected and reported when the first of them says. `date_only` leaves the time of
+collection out, `cancelled` reports the specimen as cancelled. Specimens, tests, organisms and antibiotics
+are those of `reference/`; rows with the share 0 in `reference/cultures.csv` are only ever planted.
+
 `ed.pyxis` is a drug taken from the cabinet of an emergency department and must lie in a visit there.
 `hosp.omr` is a measurement of the clinic, `name` its result_name and `text` its result_value ("Height
 (Inches)", "65"; "Weight (Lbs)"); it has a day and no time, and suppression takes a day as its midnight.
@@ -58,7 +64,7 @@ procedures are noted within 40 minutes of their start.
 
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from itertools import pairwise
 from pathlib import Path
@@ -92,7 +98,11 @@ _SOURCE_KEYS: dict[str, tuple[frozenset[str], frozenset[str]]] = {
     source: (frozenset(required.split()), frozenset(allowed.split()))
     for source, required, allowed in (
         ("hosp.labevents", "item", "value unit stored comment null_value specimen jitter_draw_minutes"),
-        ("hosp.microbiologyevents", "specimen", "test organism stored comment"),
+        (
+            "hosp.microbiologyevents",
+            "specimen",
+            "test organism stored comment antibiotics date_only cancelled specimen_key",
+        ),
         ("hosp.emar", "name event", "route dose unit stored order"),
         ("hosp.prescriptions", "name", "route dose unit ends"),
         ("hosp.poe", "order_type", "subtype transaction field_name field_value"),
@@ -173,6 +183,10 @@ class Event(_Strict):
     specimen: str | None = None
     test: str | None = None
     organism: str | None = None
+    antibiotics: Mapping[str, Literal["S", "I", "R"]] | None = None
+    date_only: bool = False
+    cancelled: bool = False
+    specimen_key: str | None = None
     name: str | None = None
     event: str | None = None
     route: str | None = None
@@ -201,11 +215,20 @@ class Event(_Strict):
             raise ValueError("every and until go together")
         if self.source == "hosp.labevents" and self.null_value == (self.value is not None):
             raise ValueError("a lab has either a value or null_value = true")
+        self._check_culture()
         if self.transaction == "D/C" and self.field_name is not None:
             raise ValueError("an order's end has no detail; field_value alone says which order it ends")
         if self.transaction != "D/C" and (self.field_name is None) != (self.field_value is None):
             raise ValueError("field_name and field_value go together")
         return self
+
+    def _check_culture(self) -> None:
+        if self.cancelled and (self.organism is not None or self.antibiotics is not None):
+            raise ValueError("a cancelled culture has no organism and no antibiotics")
+        if self.antibiotics is not None and self.organism is None:
+            raise ValueError("antibiotics are those of an organism")
+        if self.specimen_key is not None and self.every is not None:
+            raise ValueError("the cultures of a series share no specimen_key")
 
     def offsets(self) -> Iterator[timedelta]:
         """The offsets from T of all rows of the event."""
