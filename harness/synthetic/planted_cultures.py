@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from harness.synthetic.cultures import CANCELLED, Culture, antibiotics, open_culture, organisms
+from harness.synthetic.cultures import CANCELLED, Culture, antibiotics, known_tests, open_culture, organisms
 from harness.synthetic.planting import Planting
 from harness.synthetic.plants import Event
 
