@@ -19,6 +19,8 @@ _ORDER = {
     "hosp.omr": ("chartdate", "result_name"),
     "ed.pyxis": ("stay_id", "charttime", "name"),
     "hosp.transfers": ("intime", "transfer_id"),
+    "ecg.machine_measurements": ("ecg_time", "study_id"),
+    "ecg.record_list": ("ecg_time", "study_id"),
     "icu.chartevents": ("charttime", "itemid"),
     "icu.datetimeevents": ("charttime", "itemid"),
     "icu.inputevents": ("starttime", "orderid"),

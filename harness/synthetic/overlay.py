@@ -15,7 +15,7 @@ from harness.synthetic.planted_unit import (
     write_observation,
     write_procedure,
 )
-from harness.synthetic.planted_visits import write_dispense, write_measurement
+from harness.synthetic.planted_visits import write_dispense, write_measurement, write_tracing
 from harness.synthetic.planting import Planting
 from harness.synthetic.plants import Event, Plant
 
@@ -35,6 +35,7 @@ def plant(chart: Chart, planted: Plant) -> None:
         "hosp.poe": orders.write,
         "hosp.omr": partial(write_measurement, planting),
         "ed.pyxis": partial(write_dispense, planting),
+        "ecg.machine_measurements": partial(write_tracing, planting),
         "icu.chartevents": partial(write_observation, planting),
         "icu.datetimeevents": partial(write_date, planting),
         "icu.outputevents": outputs.write,

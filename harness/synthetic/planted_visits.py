@@ -1,9 +1,10 @@
-"""Planted rows of the emergency department's cabinet and of the clinic's measurements."""
+"""Planted rows of the emergency department's cabinet, of the clinic's measurements, and ECGs."""
 
 from datetime import timedelta
 
 from harness.synthetic.planting import Planting
 from harness.synthetic.plants import Event
+from harness.synthetic.tracings import Beat, add_tracing
 
 
 def write_dispense(planting: Planting, event: Event, offset: timedelta, shift: timedelta) -> None:
@@ -30,3 +31,10 @@ def write_measurement(planting: Planting, event: Event, offset: timedelta, shift
             "result_value": event.text,
         },
     )
+
+
+def write_tracing(planting: Planting, event: Event, offset: timedelta, shift: timedelta) -> None:
+    """Write one ECG, its record and its statements."""
+    beat = Beat(event.rr_interval or 0, event.qrs_onset or 0, event.qrs_end or 0, event.t_end or 0)
+    rng = planting.chart.rng(f"planted tracing {offset}")
+    add_tracing(planting.chart, planting.time(offset, shift).replace(second=0), beat, rng)

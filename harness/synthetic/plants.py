@@ -56,6 +56,10 @@ are those of `reference/`; rows with the share 0 in `reference/cultures.csv` are
 `hosp.omr` is a measurement of the clinic, `name` its result_name and `text` its result_value ("Height
 (Inches)", "65"; "Weight (Lbs)"); it has a day and no time, and suppression takes a day as its midnight.
 
+`ecg.machine_measurements` is an ECG, its `rr_interval`, `qrs_onset`, `qrs_end` and `t_end` in milliseconds as
+the module has them (29999 for what was not measured), at `at`, to the minute; its record, its P wave and its
+statements are made up for it. Background ECGs are suppressed by the source alone.
+
 A planted lab brings the rest of its tube's panel (a creatinine the electrolytes, a lactate often the blood
 gas), except what the plant suppresses at that time; one without a value comes alone. Items must be in the
 tables under `reference/`. Without `stored`, results follow 3 to 95 minutes after the draw, infusions and
@@ -86,6 +90,7 @@ Source = Literal[
     "hosp.poe",
     "hosp.omr",
     "ed.pyxis",
+    "ecg.machine_measurements",
     "icu.chartevents",
     "icu.datetimeevents",
     "icu.outputevents",
@@ -108,6 +113,7 @@ _SOURCE_KEYS: dict[str, tuple[frozenset[str], frozenset[str]]] = {
         ("hosp.poe", "order_type", "subtype transaction field_name field_value"),
         ("hosp.omr", "name text", ""),
         ("ed.pyxis", "name", ""),
+        ("ecg.machine_measurements", "rr_interval qrs_onset qrs_end t_end", ""),
         ("icu.chartevents", "item", "value text unit stored"),
         ("icu.datetimeevents", "item moment", "stored"),
         ("icu.outputevents", "item value", "stored on_the_hour"),
@@ -198,6 +204,10 @@ class Event(_Strict):
     field_name: str | None = None
     field_value: str | None = None
     moment: Offset | None = None
+    rr_interval: int | None = Field(default=None, ge=1)
+    qrs_onset: int | None = Field(default=None, ge=1)
+    qrs_end: int | None = Field(default=None, ge=1)
+    t_end: int | None = Field(default=None, ge=1)
     rate: float | None = None
     rate_unit: str | None = None
     status: str | None = None

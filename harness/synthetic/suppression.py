@@ -16,6 +16,7 @@ _KEYS = {
     "hosp.poe": ("ordertime", None, None),
     "hosp.omr": ("chartdate", None, "result_name"),
     "ed.pyxis": ("charttime", None, "name"),
+    "ecg.machine_measurements": ("ecg_time", None, None),
     "icu.chartevents": ("charttime", "itemid", None),
     "icu.datetimeevents": ("charttime", "itemid", None),
     "icu.outputevents": ("charttime", "itemid", None),
