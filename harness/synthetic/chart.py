@@ -40,6 +40,11 @@ class Chart:
         self.rows[table].append(row)
         return row
 
+    @property
+    def index_admission(self) -> Admission:
+        """The admission that holds T, its emergency visit included."""
+        return next(a for a in self.admissions if a.arrived <= self.index_time <= a.discharged)
+
     def admission_at(self, time: datetime) -> Admission | None:
         """The admission that the time lies in, from admittime to dischtime."""
         return next((a for a in self.admissions if a.admitted <= time <= a.discharged), None)

@@ -1,11 +1,17 @@
 """What is coded after discharge, and measurements of the clinic."""
 
 from datetime import timedelta
+from functools import cache
 from random import Random
 
+from harness.errors import ScenarioError
 from harness.synthetic.chart import Chart
 from harness.synthetic.dictionaries import read_reference
+from harness.synthetic.plants import Diagnosis
 from harness.synthetic.stays import Admission
+
+_UNVERSIONED = ("", "APR", "HCFA")
+"""What groups and billed services have in place of a version."""
 
 
 def add_codes(chart: Chart) -> None:
@@ -19,27 +25,69 @@ def add_codes(chart: Chart) -> None:
     _add_clinic(chart, rng)
 
 
-def _codes(chart: Chart, kind: str, group: str, *, versioned: bool = True) -> list[dict[str, str]]:
+def _codes(chart: Chart, kind: str, group: str, version: str | None = None) -> list[dict[str, str]]:
+    version = version or str(chart.person.icd_version)
     return [
         row
         for row in read_reference("codes")
-        if row["kind"] == kind
-        and row["archetype"] == group
-        and (not versioned or row["version"] == str(chart.person.icd_version))
+        if (row["kind"], row["archetype"]) == (kind, group) and row["version"] in (version, *_UNVERSIONED)
     ]
 
 
-def condition_codes(chart: Chart) -> list[dict[str, str]]:
-    """The codes of what the patient is in hospital for."""
-    return _codes(chart, "dx", chart.person.condition)
+def condition_codes(chart: Chart, version: str | None = None) -> list[dict[str, str]]:
+    """The codes of what the patient is in hospital for, of the patient's version if none is named."""
+    return _codes(chart, "dx", chart.person.condition, version)
+
+
+@cache
+def diagnosis_titles() -> dict[tuple[str, str], str]:
+    """Code and version → title, of every diagnosis that the hospital knows."""
+    rows = read_reference("codes")
+    return {(row["code"], row["version"]): row["title"] for row in rows if row["kind"] == "dx"}
 
 
 def _add_diagnoses(chart: Chart, admission: Admission, rng: Random) -> None:
-    main, others = condition_codes(chart), _codes(chart, "dx", "any")
-    chosen = [rng.choice(main), *rng.sample(others, rng.randint(3, 6))]
-    for place, row in enumerate(chosen, 1):
-        codes = {"seq_num": place, "icd_code": row["code"], "icd_version": row["version"]}
-        chart.add("hosp.diagnoses_icd", {"hadm_id": admission.hadm_id, **codes})
+    planted = _planted_codes(chart, admission)
+    version = str(planted[0].version if planted else chart.person.icd_version)
+    main, others = condition_codes(chart, version), _codes(chart, "dx", "any", version)
+    given = {code.code for code in planted}
+    drawn = [rng.choice(main), *rng.sample(others, len(others))]
+    kept = [
+        row["code"] for row in drawn if row["code"] not in given and not _suppressed(chart, admission, row)
+    ]
+    furthest = max((code.seq or 0 for code in planted), default=0)
+    codes = kept[: max(rng.randint(4, 7), furthest - len(planted))]
+    for code in planted:
+        place = code.seq or rng.randint(2, 6)
+        codes.insert(place - 1, code.code)
+    for place, found in enumerate(codes, 1):
+        row = {"seq_num": place, "icd_code": found, "icd_version": version}
+        chart.add("hosp.diagnoses_icd", {"hadm_id": admission.hadm_id, **row})
+
+
+def _planted_codes(chart: Chart, admission: Admission) -> list[Diagnosis]:
+    """What the plant gives that admission, by place; ScenarioError for a code that has no title."""
+    plant = chart.case.plant
+    if plant is None:
+        return []
+    here = {chart.index_admission.hadm_id: "index"}
+    if plant.earlier:
+        here[chart.admissions[0].hadm_id] = "earlier"
+    codes = [code for code in plant.diagnosis if code.admission == here.get(admission.hadm_id)]
+    for code in codes:
+        if (code.code, str(code.version)) not in diagnosis_titles():
+            raise ScenarioError(
+                f"{chart.case.scenario}, plant {plant.id!r}: the hospital has no diagnosis {code.code} of "
+                f"version {code.version}",
+                "add it to harness/synthetic/reference/codes.csv",
+            )
+    return sorted(codes, key=lambda code: code.seq or 99)
+
+
+def _suppressed(chart: Chart, admission: Admission, row: dict[str, str]) -> bool:
+    plant, offset = chart.case.plant, admission.discharged - chart.index_time
+    named = f"{row['code']} {row['title']}"
+    return plant is not None and plant.drops("hosp.diagnoses_icd", offset, None, named)
 
 
 def _add_procedures(chart: Chart, admission: Admission, rng: Random) -> None:
@@ -53,7 +101,7 @@ def _add_procedures(chart: Chart, admission: Admission, rng: Random) -> None:
 
 
 def _add_groups(chart: Chart, admission: Admission, rng: Random) -> None:
-    for row in _codes(chart, "drg", chart.person.condition, versioned=False):
+    for row in _codes(chart, "drg", chart.person.condition):
         refined = row["version"] == "APR"
         chart.add(
             "hosp.drgcodes",
@@ -70,7 +118,7 @@ def _add_groups(chart: Chart, admission: Admission, rng: Random) -> None:
 
 def _add_services(chart: Chart, admission: Admission, rng: Random) -> None:
     if rng.random() < 0.25:
-        row = rng.choice(_codes(chart, "hcpcs", "any", versioned=False))
+        row = rng.choice(_codes(chart, "hcpcs", "any"))
         chart.add(
             "hosp.hcpcsevents",
             {

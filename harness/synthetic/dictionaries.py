@@ -200,8 +200,8 @@ def dictionary_rows() -> dict[str, list[dict[str, Any]]]:
 
 
 def _titles(codes: list[dict[str, str]], kind: str) -> list[dict[str, Any]]:
+    titles = {(row["code"], row["version"]): row["title"] for row in codes if row["kind"] == kind}
     return [
-        {"icd_code": row["code"], "icd_version": row["version"], "long_title": row["title"]}
-        for row in codes
-        if row["kind"] == kind
+        {"icd_code": code, "icd_version": version, "long_title": title}
+        for (code, version), title in titles.items()
     ]

@@ -9,6 +9,7 @@ from harness.synthetic.plan import Case
 
 _GROUPS = ("2008 - 2010", "2011 - 2013", "2014 - 2016", "2017 - 2019", "2020 - 2022")
 _BEFORE_EMAR = _GROUPS[0]
+_FIRST_OF_VERSION_10 = 2
 _RACES = {
     "WHITE": 62,
     "BLACK/AFRICAN AMERICAN": 16,
@@ -78,8 +79,8 @@ def draw_person(case: Case, subject_id: int, index_time: datetime, rng: Random) 
         marital_status=pick(rng, _MARRIAGES),
         condition=rng.choice(case.conditions),
         diabetic=rng.random() < 0.3,
-        emar=group != _BEFORE_EMAR,
-        icd_version=9 if _GROUPS.index(group) < 2 else 10,
+        emar=group != _BEFORE_EMAR and case.presence.emar,
+        icd_version=9 if _GROUPS.index(group) < _FIRST_OF_VERSION_10 else 10,
         height_charted=profile is not None and profile.height_cm is not None,
     )
 
@@ -87,7 +88,12 @@ def draw_person(case: Case, subject_id: int, index_time: datetime, rng: Random) 
 def _draw_group(case: Case, rng: Random) -> str:
     later = rng.choice(_GROUPS[1:])
     early = rng.random() < 0.15
+    version = case.plant.icd_version("index") if case.plant else None
+    if version == 10:
+        return rng.choice(_GROUPS[_FIRST_OF_VERSION_10:])
     if not case.presence.emar:
         return _BEFORE_EMAR
+    if version == 9:
+        return rng.choice(_GROUPS[1:_FIRST_OF_VERSION_10])
     # a carrier's plant may need the administration record; an ordinary neighbour may do without
     return _BEFORE_EMAR if early and case.plant is None else later

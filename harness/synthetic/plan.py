@@ -68,7 +68,7 @@ def plan_cases(scenarios: Iterable[PlantedScenario], patients: int | None = None
 
 def _carriers(scenario: PlantedScenario, first_index: int) -> list[Case]:
     plants = read_plants(scenario.plants)
-    conditions = ("infection",) if _plants_cultures(plants) else _ORDINARY
+    usual = ("infection",) if _plants_cultures(plants) else _ORDINARY
     bounds = {anchor: _bounds(plants, anchor) for anchor in {plant.anchor for plant in plants}}
     dealt = [
         plant
@@ -84,7 +84,7 @@ def _carriers(scenario: PlantedScenario, first_index: int) -> list[Case]:
             anchor=plant.anchor,
             presence=plant.presence,
             bounds=bounds[plant.anchor],
-            conditions=conditions,
+            conditions=plant.profile.conditions or usual,
         )
         for place, plant in enumerate(dealt)
     ]

@@ -60,6 +60,13 @@ are those of `reference/`; rows with the share 0 in `reference/cultures.csv` are
 the module has them (29999 for what was not measured), at `at`, to the minute; its record, its P wave and its
 statements are made up for it. Background ECGs are suppressed by the source alone.
 
+`[[plant.diagnosis]]` is a code without its dot: `code`, `version`, its place `seq`, and `admission`, "index"
+(the default) or "earlier". Codes must be in `reference/codes.csv`; those with the archetype `asked` are only
+ever planted. The codes of an index admission are of one version, which the patient's years follow. Background
+codes are suppressed in `hosp.diagnoses_icd` by the `names` that "code title" matches ("^(I1[0-5]|40[1-5])"),
+at the time of discharge. `[plant.earlier]` is an admission that ended `days` before the index one, with a
+summary of its own; without it some patients have one, 20 to 300 days before, unless `first_admission` is set.
+
 A planted lab brings the rest of its tube's panel (a creatinine the electrolytes, a lactate often the blood
 gas), except what the plant suppresses at that time; one without a value comes alone. Items must be in the
 tables under `reference/`. Without `stored`, results follow 3 to 95 minutes after the draw, infusions and
@@ -91,12 +98,26 @@ Source = Literal[
     "hosp.omr",
     "ed.pyxis",
     "ecg.machine_measurements",
+    "hosp.diagnoses_icd",
     "icu.chartevents",
     "icu.datetimeevents",
     "icu.outputevents",
     "icu.inputevents",
     "icu.ingredientevents",
     "icu.procedureevents",
+]
+Condition = Literal[
+    "infection",
+    "sepsis",
+    "cardiac",
+    "surgical",
+    "trauma",
+    "neuro",
+    "bleeding",
+    "airway",
+    "kidney",
+    "potassium",
+    "dialysis",
 ]
 
 _SOURCE_KEYS: dict[str, tuple[frozenset[str], frozenset[str]]] = {
@@ -279,13 +300,15 @@ class Profile(_Strict):
     """What must be so about the patient; the rest is drawn.
 
     `weight_kg` and `height_cm` are ranges, lowest and highest. A height that is asked for is charted in
-    every ICU stay, else in most of them; the clinic's records have it now and then.
+    every ICU stay, else in most of them; the clinic's records have it now and then. `conditions` are what
+    the patient may be in hospital for, one of them.
     """
 
     sex: Literal["F", "M"] | None = None
     age: int | None = Field(default=None, ge=18, le=88)
     weight_kg: tuple[Weight, Weight] | None = None
     height_cm: tuple[Height, Height] | None = None
+    conditions: tuple[Condition, ...] | None = Field(default=None, min_length=1)
 
 
 class StayBounds(_Strict):
@@ -331,6 +354,21 @@ class Presence(_Strict):
         return getattr(self, key) not in (None, False)
 
 
+class Diagnosis(_Strict):
+    """A code of the index admission or of the earlier one; `seq` is its place, drawn if there is none."""
+
+    code: str = Field(pattern=r"^[A-Z0-9]{3,7}$")
+    version: Literal[9, 10]
+    seq: int | None = Field(default=None, ge=1)
+    admission: Literal["index", "earlier"] = "index"
+
+
+class Earlier(_Strict):
+    """An admission that ended so many days before the patient came for the index admission."""
+
+    days: int = Field(ge=2, le=3000)
+
+
 class Plant(_Strict):
     """One variant of a case and the verdict that adjudication must give it."""
 
@@ -343,6 +381,19 @@ class Plant(_Strict):
     presence: Presence = Presence()
     suppress: tuple[Suppression, ...] = ()
     event: tuple[Event, ...] = ()
+    diagnosis: tuple[Diagnosis, ...] = ()
+    earlier: Earlier | None = None
+
+    @model_validator(mode="after")
+    def _check_admissions(self) -> "Plant":
+        index, earlier = self.icd_version("index"), self.icd_version("earlier")
+        if self.earlier is None and earlier is not None:
+            raise ValueError("a diagnosis of an earlier admission needs [plant.earlier]")
+        if self.earlier is not None and self.presence.first_admission:
+            raise ValueError("first_admission and [plant.earlier] exclude each other")
+        if (index, earlier) == (9, 10):
+            raise ValueError("codes of version 10 do not precede those of version 9")
+        return self
 
     @model_validator(mode="after")
     def _check_anchor(self) -> "Plant":
@@ -354,6 +405,13 @@ class Plant(_Strict):
         if presence.icu_until is not None and here and presence.icu_until <= timedelta(0):
             raise ValueError("the ICU stay that holds T ends after T")
         return self
+
+    def icd_version(self, admission: str) -> int | None:
+        """The version of the codes that the plant gives an admission; None if it gives none."""
+        versions = {code.version for code in self.diagnosis if code.admission == admission}
+        if len(versions) > 1:
+            raise ValueError("the codes of one admission are of one version")
+        return versions.pop() if versions else None
 
     def drops(self, source: str, offset: timedelta, item: int | None = None, name: str | None = None) -> bool:
         """Whether any suppression leaves out that background row."""

@@ -85,7 +85,9 @@ def draw_admissions(
         path.marks = [mark for mark in path.marks if mark[1] < path.end]
     index = _admission(path, condition, died, ids, rng, moves_on=presence.icu_until is not None)
     returns = rng.random() < 0.3 and not presence.first_admission
-    earlier = [_earlier(index.arrived, condition, ids, rng)] if returns else []
+    asked = case.plant.earlier if case.plant else None
+    days = asked.days if asked else rng.randint(20, 300) if returns else None
+    earlier = [] if days is None else [_earlier(index.arrived, days, condition, ids, rng)]
     later = [_later(index.discharged, condition, ids, rng)] if rng.random() < 0.25 and not died else []
     return [*earlier, index, *later]
 
@@ -178,10 +180,11 @@ def _with_icu(
     return _Path([*marks, ("icu", icu), ("ward", icu + stay)], icu + stay + back)
 
 
-def _earlier(before: datetime, condition: str, ids: Ids, rng: Random) -> Admission:
-    start = before - timedelta(days=rng.randint(20, 300)) - _hours(rng, 0, 24)
+def _earlier(before: datetime, days: int, condition: str, ids: Ids, rng: Random) -> Admission:
+    end = before - timedelta(days=days) - _hours(rng, 0, 20)
+    start = end - _hours(rng, 40, 160)
     marks = [("ed", start), ("ward", start + _hours(rng, 4, 10))]
-    return _admission(_Path(marks, start + _hours(rng, 40, 160)), condition, False, ids, rng)
+    return _admission(_Path(marks, end), condition, False, ids, rng)
 
 
 def _later(after: datetime, condition: str, ids: Ids, rng: Random) -> Admission:

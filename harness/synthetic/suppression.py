@@ -16,7 +16,6 @@ _KEYS = {
     "hosp.poe": ("ordertime", None, None),
     "hosp.omr": ("chartdate", None, "result_name"),
     "ed.pyxis": ("charttime", None, "name"),
-    "ecg.machine_measurements": ("ecg_time", None, None),
     "icu.chartevents": ("charttime", "itemid", None),
     "icu.datetimeevents": ("charttime", "itemid", None),
     "icu.outputevents": ("charttime", "itemid", None),
@@ -24,14 +23,14 @@ _KEYS = {
     "icu.ingredientevents": ("starttime", "itemid", None),
     "icu.procedureevents": ("starttime", "itemid", None),
 }
-"""Source → its columns of event time, item and name."""
+"""Source → its columns of event time, item and name; other sources are suppressed where they are written."""
 
 
 def suppress(chart: Chart, plant: Plant) -> None:
     """Take out the background rows that the plant suppresses, and rows that hang on them."""
     gone: set[int] = set()
     specimens: set[int] = set()
-    for source in {rule.source for rule in plant.suppress}:
+    for source in {rule.source for rule in plant.suppress} & _KEYS.keys():
         when, item, name = _KEYS[source]
         named = _order_names(chart) if source == "hosp.poe" else _by_column(name)
         kept = []
