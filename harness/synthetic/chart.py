@@ -41,6 +41,13 @@ class Chart:
         return row
 
     @property
+    def onset(self) -> datetime:
+        """The time around which the illness shows: T, or the first hours of an admission that ends at T."""
+        if self.case.anchor == "discharge":
+            return self.index_admission.arrived + timedelta(hours=8)
+        return self.index_time
+
+    @property
     def index_admission(self) -> Admission:
         """The admission that holds T, its emergency visit included."""
         return next(a for a in self.admissions if a.arrived <= self.index_time <= a.discharged)
@@ -78,6 +85,10 @@ class Chart:
     def catheter(self, stay: Segment) -> tuple[datetime, datetime] | None:
         """When a urinary catheter is in during that stay."""
         rng = self.rng(f"catheter {stay.stay_id}")
+        if self._returns_to(stay):
+            begins = max(stay.start, self.index_time - timedelta(minutes=rng.randint(0, 300)))
+            removed = self.index_time + timedelta(minutes=rng.randint(14 * 60, 80 * 60))
+            return minute(begins), minute(stay.end if rng.random() < 0.4 else min(removed, stay.end))
         if rng.random() > 0.8:
             return None
         hours = (stay.end - stay.start) / timedelta(hours=1)
@@ -92,9 +103,19 @@ class Chart:
         near = abs(time - self.index_time) < timedelta(hours=16)
         return minute(time) if rng.random() < chance and not near else None
 
+    def _returns_to(self, stay: Segment) -> bool:
+        """Whether T is the return from the operating room to that stay."""
+        return self.case.anchor == "theatre" and stay.start <= self.index_time <= stay.end
+
     def operation(self, stay: Segment) -> tuple[datetime, datetime] | None:
-        """When the patient is in the operating room during that stay; never near the index time."""
+        """When the patient is in the operating room during that stay.
+
+        It is never near the index time, unless T is the return: then the patient may have come to the ICU
+        from the operating room, and the stay begins while the patient is still there.
+        """
         rng = self.rng(f"operation {stay.stay_id}")
+        if self._returns_to(stay):
+            return max(stay.start, self.index_time - timedelta(minutes=rng.randint(90, 360))), self.index_time
         sent = minute(stay.start + timedelta(hours=rng.uniform(10, 60)))
         received = sent + timedelta(minutes=rng.randint(70, 300))
         surgical = self.person.condition in ("surgical", "trauma", "bleeding") and rng.random() < 0.4

@@ -49,8 +49,8 @@ def _blood_times(chart: Chart, admission: Admission, infected: bool, rng: Random
     if not infected:
         return [_within(admission, rng)] if rng.random() < 0.2 else []
     times = [minute(admission.arrived + timedelta(minutes=rng.randint(15, 90)))]
-    if admission.arrived <= chart.index_time <= admission.discharged:
-        times.append(minute(chart.index_time + timedelta(minutes=rng.randint(-90, 150))))
+    if admission.arrived <= chart.onset <= admission.discharged:
+        times.append(minute(chart.onset + timedelta(minutes=rng.randint(-90, 150))))
     return [time for time in times if time < admission.discharged]
 
 

@@ -114,6 +114,8 @@ def _treat_potassium(chart: Chart, rng: Random) -> None:
     known = min(max(row["charttime"], row["storetime"]) for row in high)
     time = known + timedelta(minutes=rng.randint(4, 75))
     admission = chart.admission_at(time)
+    if not any(visit.arrived <= time <= visit.discharged for visit in chart.admissions):
+        return
     lowering = [drug for drug in drugs() if drug.use == "acute" and drug.name in _LOWERS_POTASSIUM]
     for drug in [drug for drug in lowering if rng.random() < 0.5]:
         order = add_order(chart, admission, drug, time, time + timedelta(hours=1), rng)

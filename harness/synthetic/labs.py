@@ -67,7 +67,7 @@ def _acute_rounds(chart: Chart, rng: Random) -> Iterator[Round]:
     panels = _ACUTE_PANELS.get(chart.person.condition)
     if panels is None:
         return
-    time = minute(chart.index_time + timedelta(minutes=rng.randint(2, 40)))
+    time = minute(chart.onset + timedelta(minutes=rng.randint(2, 40)))
     for _ in range(rng.randint(1, 3)):
         if chart.admission_at(time):
             yield time, panels, "icu"

@@ -43,7 +43,7 @@ class Physiology:
     """The measurements of one patient; ask for them in the order of time."""
 
     def __init__(self, chart: Chart, part: str) -> None:
-        self._index_time = chart.index_time
+        self._onset = chart.onset
         self._rng = chart.rng(part)
         self._personal = chart.rng("levels").random()
         self._wander: dict[int, tuple[datetime, float]] = {}
@@ -61,7 +61,7 @@ class Physiology:
         level = self._levels.get(item.itemid, item.mean + self._offset(item))
         value = min(item.high, max(item.low, level + self._step(item, time) * item.sd))
         if item.itemid in self._bumps:
-            hours = (time - self._index_time) / timedelta(hours=1)
+            hours = (time - self._onset) / timedelta(hours=1)
             value += sum(bump.at(hours) for bump in self._bumps[item.itemid])
         return round(max(item.low, value), item.digits)
 
@@ -106,7 +106,7 @@ def illness(chart: Chart) -> dict[int, tuple[Bump, ...]]:
 
 def urine_factor(chart: Chart, time: datetime) -> float:
     """What the condition leaves of the usual urine flow at that time."""
-    hours = (time - chart.index_time) / timedelta(hours=1)
+    hours = (time - chart.onset) / timedelta(hours=1)
     if chart.person.condition == "dialysis":
         return 0.15
     if chart.person.condition == "kidney" and 0 <= hours < 60:

@@ -14,6 +14,7 @@ SPARE = {"yes": 3, "no": 3, "lack_of_data": 2, "medical_ambiguity": 1}
 LEAST_NEIGHBOURS = 12
 _EVENTFUL = ("sepsis", "kidney", "potassium", "dialysis")
 _STRIDE = 37
+_OPERATED = ("surgical", "trauma", "neuro")
 _ORDINARY = ("cardiac", "surgical", "trauma", "neuro", "bleeding", "airway", "infection")
 
 
@@ -68,7 +69,7 @@ def plan_cases(scenarios: Iterable[PlantedScenario], patients: int | None = None
 
 def _carriers(scenario: PlantedScenario, first_index: int) -> list[Case]:
     plants = read_plants(scenario.plants)
-    usual = ("infection",) if _plants_cultures(plants) else _ORDINARY
+    infected = _plants_cultures(plants)
     bounds = {anchor: _bounds(plants, anchor) for anchor in {plant.anchor for plant in plants}}
     dealt = [
         plant
@@ -84,10 +85,16 @@ def _carriers(scenario: PlantedScenario, first_index: int) -> list[Case]:
             anchor=plant.anchor,
             presence=plant.presence,
             bounds=bounds[plant.anchor],
-            conditions=plant.profile.conditions or usual,
+            conditions=plant.profile.conditions or _usual(plant.anchor, infected),
         )
         for place, plant in enumerate(dealt)
     ]
+
+
+def _usual(anchor: str, infected: bool) -> tuple[str, ...]:
+    if anchor == "theatre":
+        return _OPERATED
+    return ("infection",) if infected else _ORDINARY
 
 
 def _deal(plants: Sequence[Plant], verdict: str, count: int, scenario: PlantedScenario) -> list[Plant]:
@@ -117,7 +124,8 @@ def _bounds(plants: Sequence[Plant], anchor: str) -> StayBounds:
 def _neighbour(number: int, index: int, models: Sequence[Case]) -> Case:
     model = models[number * _STRIDE % len(models)]
     # every other neighbour has what the scenarios ask about, so that cases arise by themselves too
-    conditions = (_EVENTFUL[number // 2 % len(_EVENTFUL)],) if number % 2 else model.conditions
+    eventful = number % 2 and model.anchor != "theatre"
+    conditions = (_EVENTFUL[number // 2 % len(_EVENTFUL)],) if eventful else model.conditions
     return replace(
         model, key=f"neighbour/{number}", index=index, scenario=None, plant=None, conditions=conditions
     )

@@ -6,7 +6,9 @@ ordinary chart around T first, leaves out what `suppress` names, then lays the e
 
 Anchors say where T lies: `icu` is the intime of the patient's first ICU stay; `unit` lies inside an ICU
 stay, away from both ends; `ward` lies inside an inpatient stay on a ward; `ed` lies in an emergency
-visit that becomes an admission, before the move to a unit.
+visit that becomes an admission, before the move to a unit; `theatre` is the arrival in an ICU from the
+operating room (225469 at T; 225470 before it where the patient was in the ICU before), with a urinary
+catheter in; `admission` is the admittime and `discharge` the dischtime, alive, of an admission.
 
 How many patients carry a plant follows from the scenario's mix: each verdict's share, and some to
 spare, is dealt out over the plants of that verdict in proportion to their `share` (1 by default).
@@ -374,7 +376,7 @@ class Plant(_Strict):
 
     id: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
     verdict: Verdict
-    anchor: Literal["icu", "unit", "ward", "ed"]
+    anchor: Literal["icu", "unit", "ward", "ed", "theatre", "admission", "discharge"]
     share: int = Field(default=1, ge=1)
     profile: Profile = Profile()
     stay: StayBounds = StayBounds()
@@ -397,7 +399,10 @@ class Plant(_Strict):
 
     @model_validator(mode="after")
     def _check_anchor(self) -> "Plant":
-        here, presence = self.anchor in ("icu", "unit"), self.presence
+        here, presence = self.anchor in ("icu", "unit", "theatre"), self.presence
+        says = (presence.discharged, presence.died, presence.icu_from, presence.icu_until)
+        if self.anchor == "discharge" and any(offset is not None for offset in says):
+            raise ValueError("anchor discharge excludes discharged, died, icu_from and icu_until")
         if here and (presence.ward_only or presence.icu_from is not None):
             raise ValueError(f"anchor {self.anchor} excludes ward_only and icu_from")
         if presence.icu_until is not None and not here and presence.icu_from is None:

@@ -169,7 +169,7 @@ def _add_tasks(chart: Chart, place: tuple[Admission, Segment], rng: Random) -> N
         time = minute(time + timedelta(minutes=rng.randint(500, 1800)))
     operation = chart.operation(stay)
     if operation:
-        if rng.random() < 0.7:
+        if operation[0] > stay.start and (rng.random() < 0.7 or operation[1] == chart.index_time):
             add_procedure(chart, place, _OR_SENT, operation[0], None, rng)
         add_procedure(chart, place, _OR_RECEIVED, operation[1], None, rng)
 

@@ -66,10 +66,11 @@ class Admission:
 
 @dataclass
 class _Path:
-    """Marks (kind, start) of an admission in the making, and its end."""
+    """Marks (kind, start) of an admission in the making, its end, and its admittime where that is T."""
 
     marks: list[tuple[str, datetime]]
     end: datetime
+    admitted: datetime | None = None
 
 
 def draw_admissions(
@@ -78,7 +79,8 @@ def draw_admissions(
     """All admissions of the patient by time; the index time lies in one of them as the anchor demands."""
     presence = case.presence
     path = _draw_path(case.anchor, index_time, case.bounds, presence, rng)
-    died = presence.died is not None or (presence.discharged is None and rng.random() < 0.05)
+    dies = rng.random() < 0.05 and presence.discharged is None and case.anchor != "discharge"
+    died = presence.died is not None or dies
     leaving = presence.died if presence.died is not None else presence.discharged
     if leaving is not None:
         path.end = index_time + leaving
@@ -103,8 +105,14 @@ def _draw_path(
         lead = timedelta(0) if anchor == "icu" else timedelta(minutes=round(rng.uniform(14, 26) * 60))
         out = None if presence.icu_until is None else index_time + presence.icu_until
         path = _icu_path(index_time - lead, lead, bounds, out, rng)
+    elif anchor == "theatre":
+        path = _theatre_path(index_time, bounds, presence, rng)
     elif anchor == "ward":
         path = _ward_path(index_time, presence, rng)
+    elif anchor == "admission":
+        path = _arrival_path(index_time, presence, rng)
+    elif anchor == "discharge":
+        return _leaving_path(index_time, bounds, presence, rng)
     else:
         path = _ed_path(index_time, presence, rng)
     shortest = path.marks[0][1] + timedelta(days=bounds.admission_days or 0)
@@ -135,6 +143,47 @@ def _icu_path(
         if rng.random() < 0.6:
             marks.insert(0, ("ed", marks[0][1] - _hours(rng, 4, 10)))
     return _Path(marks, out + _hours(rng, 20, 96))
+
+
+def _theatre_path(index_time: datetime, bounds: StayBounds, presence: Presence, rng: Random) -> _Path:
+    """The ICU stay begins when the patient is expected back, or held the patient before the operation too."""
+    before = rng.random() < 0.35
+    start = index_time - (_hours(rng, 9, 40) if before else timedelta(minutes=rng.randint(0, 25)))
+    drawn = _icu_hours(rng, bounds.icu_hours or 0)
+    out = index_time + (drawn if presence.icu_until is None else presence.icu_until)
+    marks = [("ward", start - _hours(rng, 6, 40)), ("icu", start), ("ward", out)]
+    if rng.random() < 0.5:
+        marks.insert(0, ("ed", marks[0][1] - _hours(rng, 4, 10)))
+    return _Path(marks, out + _hours(rng, 20, 96))
+
+
+def _arrival_path(index_time: datetime, presence: Presence, rng: Random) -> _Path:
+    marks = [("ward", index_time)]
+    if rng.random() < 0.6:
+        marks = [("ed", index_time - _hours(rng, 1.5, 7)), ("ward", index_time + _hours(rng, 0.5, 4))]
+        if presence.icu_from is not None and index_time + presence.icu_from <= marks[1][1]:
+            marks.pop()
+    later_icu = rng.random() < _ICU_AFTER_WARD
+    icu = index_time + _hours(rng, 20, 50)
+    end = index_time + _hours(rng, 48, 180)
+    path = _with_icu(marks, icu if later_icu else None, end, index_time, presence, rng)
+    path.admitted = index_time
+    return path
+
+
+def _leaving_path(index_time: datetime, bounds: StayBounds, presence: Presence, rng: Random) -> _Path:
+    to_icu = (bounds.icu_hours is not None or rng.random() < _ICU_AFTER_WARD) and not presence.ward_only
+    stay, after = _hours(rng, 26, 70), _hours(rng, 14, 70)
+    stay = max(stay, timedelta(hours=bounds.icu_hours or 0))
+    before = _hours(rng, 14, 40) if to_icu else _hours(rng, 40, 140)
+    least = timedelta(days=bounds.admission_days or 0) + _hours(rng, 1, 20)
+    length = max(before + after + (stay if to_icu else timedelta(0)), least)
+    marks = [("ward", index_time - length)]
+    if to_icu:
+        marks += [("icu", index_time - after - stay), ("ward", index_time - after)]
+    if rng.random() < 0.6:
+        marks.insert(0, ("ed", marks[0][1] - _hours(rng, 4, 10)))
+    return _Path(marks, index_time)
 
 
 def _ward_path(index_time: datetime, presence: Presence, rng: Random) -> _Path:
@@ -215,6 +264,7 @@ def _admission(
         share = rng.uniform(0.55, 0.9)
         admitted = (first.start + (first.end - first.start) * share).replace(second=0, microsecond=0)
         segments[0] = replace(first, start=first.start.replace(second=0), end=first.end)
+    admitted = path.admitted or admitted
     # the door's clock writes admission and discharge to the minute, the units' one to the second
     return Admission(
         ids.next("hadm"),
