@@ -111,6 +111,11 @@ def detail(route: str | None, kind: str | None = "Standard Maintenance Medicatio
     return Row("hosp.emar_detail", {"route": route, "administration_type": kind})
 
 
+def ordered(at: float, kind: str, **values: Any) -> Row:
+    """A provider's order; a row of hosp.poe_detail after it belongs to it."""
+    return Row("hosp.poe", {"ordertime": after(at), "order_type": kind, **values})
+
+
 def charted(itemid: int, at: float, value: float = 80) -> Row:
     """A bedside observation."""
     values = {
@@ -166,7 +171,7 @@ def _rows(number: int, chart: Chart) -> Iterable[tuple[str, dict[str, Any]]]:
         stay |= {"edregtime": after(registered[0]), "edouttime": after(registered[1])}
     yield "hosp.admissions", admission | stay
     yield from _places(number, chart, admission, admitted)
-    emar = 0
+    emar = orders = 0
     for row in chart.rows:
         own = dict(row.values)
         if row.table.startswith("icu."):
@@ -178,6 +183,9 @@ def _rows(number: int, chart: Chart) -> Iterable[tuple[str, dict[str, Any]]]:
             own |= {"emar_seq": emar, "emar_id": f"{1000 + number}-{emar}"}
         if row.table == "hosp.emar_detail":
             own |= {"emar_seq": emar, "emar_id": f"{1000 + number}-{emar}"}
+        if row.table in ("hosp.poe", "hosp.poe_detail"):
+            orders += row.table == "hosp.poe"
+            own |= {"poe_seq": orders, "poe_id": f"{1000 + number}-{orders}"}
         yield row.table, own | person
 
 
