@@ -102,6 +102,32 @@ from icu.inputevents i
 join task t using (task_id)
 where i.itemid in (select unnest(items));
 
+-- Continuous infusions as the eMAR charts them: from a row that says that a drug of such a name is running
+-- (started, restarted, confirmed by a nurse, its rate changed, a bolus from its drip) to the drug's next row that
+-- says so again or says that it stopped, if that follows within a day; else that moment alone. eid: of the row
+-- that opens the stretch.
+create or replace temp macro drips(names) as table
+with noted as (
+    select
+        task_id, eid, charttime as moment, lower(trim(medication)) as name,
+        regexp_matches(
+            trim(event_txt), '^(delayed )?(started|restarted|confirmed|rate change)|^administered bolus from iv drip',
+            'i') as running
+    from hosp.emar
+    where regexp_matches(medication, names, 'i')
+      and regexp_matches(
+          trim(event_txt),
+          '^(delayed )?(started|restarted|confirmed|rate change|stopped)|^administered bolus from iv drip', 'i')
+),
+stretch as (
+    select *, lead(moment) over (partition by task_id, name order by moment, running, eid) as ends from noted
+)
+select
+    task_id, eid, name, moment,
+    case when ends <= moment + interval 24 hour then ends else moment end as until
+from stretch
+where running;
+
 -- Procedures of these items that were not rewritten by a later row. until: the end, or as_of while it lasts.
 create or replace temp macro procedures(items) as table
 select p.task_id, p.eid, p.stay_id, p.itemid, p.starttime as moment, coalesce(p.endtime, t.as_of) as until

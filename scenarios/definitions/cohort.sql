@@ -24,6 +24,78 @@ where itemid in (select unnest(items))
       'cancel|not sufficient|\bqns\b|specimen lost|lost specimen', 'i')
 group by subject_id, itemid, charttime;
 
+-- eMAR rows whose drug has such a name: what and route are those of adjudication.sql.
+create or replace temp macro administrations(names) as table
+with
+named as (
+    select
+        subject_id, eid, emar_id, pharmacy_id, charttime as moment, available_at,
+        trim(medication) as name, trim(event_txt) as event
+    from hosp.emar
+    where regexp_matches(medication, names, 'i')
+),
+detail as (
+    select
+        d.subject_id, d.emar_id, max(nullif(trim(d.route), '')) as route, max(d.pharmacy_id) as pharmacy_id,
+        coalesce(string_agg(distinct d.administration_type, ' '), '') as administration
+    from hosp.emar_detail d
+    join named n using (subject_id, emar_id)
+    group by d.subject_id, d.emar_id
+),
+written_route as (
+    select subject_id, pharmacy_id, max(nullif(trim(route), '')) as route
+    from hosp.pharmacy where pharmacy_id is not null group by subject_id, pharmacy_id
+),
+ordered_route as (
+    select subject_id, pharmacy_id, max(nullif(trim(route), '')) as route
+    from hosp.prescriptions
+    where pharmacy_id is not null and drug_type = 'MAIN' group by subject_id, pharmacy_id
+)
+select
+    n.subject_id, n.eid, n.moment, n.available_at, n.name, n.event,
+    coalesce(d.administration, '') as administration,
+    coalesce(
+        d.route,
+        case
+            when regexp_matches(d.administration, '\bSC\b', 'i') then 'SC'
+            when regexp_matches(d.administration, 'infusion|\bIV\b', 'i') then 'IV'
+        end,
+        w.route,
+        o.route) as route,
+    case
+        when n.event in (
+            'Administered', 'Administered in Other Location', 'Administered Bolus from IV Drip',
+            'Delayed Administered', 'Partial Administered', 'Started', 'Started in Other Location',
+            'Delayed Started', 'Restarted', 'Applied', 'Applied in Other Location',
+            'Removed Existing / Applied New') then 'given'
+        when n.event in ('in Other Location', 'Delayed') then 'verb_lost'
+        else 'not_given'
+    end as what
+from named n
+left join detail d using (subject_id, emar_id)
+left join written_route w
+    on w.subject_id = n.subject_id and w.pharmacy_id = coalesce(n.pharmacy_id, d.pharmacy_id)
+left join ordered_route o
+    on o.subject_id = n.subject_id and o.pharmacy_id = coalesce(n.pharmacy_id, d.pharmacy_id);
+
+-- Whether a dose of such a route and name goes into a vein, as adjudication.sql has it.
+create or replace temp macro intravenous(route, name) as
+    case
+        when route is not null then regexp_matches(route, '^(iv|intraven)', 'i')
+        else not regexp_matches(
+            name, '\b(po|oral|tabs?|tablets?|caps?|capsules?|ng|sc|sq|subcut\w*|topical|pr|rectal|inhal\w*)\b', 'i')
+    end;
+
+-- Infusion and push rows of these items through which something went in, as adjudication.sql has them.
+create or replace temp macro infusions(items) as table
+select
+    subject_id, stay_id, eid, itemid, starttime as moment, endtime as until, available_at, rate,
+    ordercategoryname, ordercategorydescription
+from icu.inputevents
+where itemid in (select unnest(items))
+  and amount > 0
+  and coalesce(statusdescription, '') <> 'Rewritten';
+
 -- When comfort care was charted or ordered.
 create or replace temp macro comfort_care() as table
 select subject_id, charttime as since
