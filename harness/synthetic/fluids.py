@@ -15,6 +15,7 @@ MISSED_HOURS = 0.06
 _KINDS = {
     "fluid": ("02-Fluids (Crystalloids)", None, "Main order parameter", "Continuous IV"),
     "drip": ("01-Drips", "02-Fluids (Crystalloids)", "Main order parameter", "Continuous Med"),
+    "blood": ("07-Blood Products", None, "Main order parameter", "Continuous IV"),
     "push": ("05-Med Bolus", None, "Main order parameter", "Drug Push"),
     "additive": (
         "02-Fluids (Crystalloids)",

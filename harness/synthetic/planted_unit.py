@@ -2,8 +2,8 @@
 
 from datetime import timedelta
 
-from harness.synthetic.chart import pick_caregiver
-from harness.synthetic.dictionaries import chart_items
+from harness.synthetic.chart import Chart, pick_caregiver
+from harness.synthetic.dictionaries import ChartItem, chart_items
 from harness.synthetic.fluids import MISSED_HOURS, add_input, add_output, in_steps
 from harness.synthetic.planting import Planting
 from harness.synthetic.plants import Event
@@ -48,22 +48,47 @@ def write_date(planting: Planting, event: Event, offset: timedelta, shift: timed
 
 
 def write_input(planting: Planting, event: Event, offset: timedelta, shift: timedelta) -> None:
-    """Write one inputevents row: a drip if it has a rate, else a push."""
+    """Write one inputevents row, of the order that its kind of item has.
+
+    A row that begins where one of its item ended with a change of rate belongs to the same order.
+    """
     time = planting.time(offset, shift)
     itemid = planting.known(event, chart_items(), "chart_items.csv")
+    place = planting.stay(event, time)
     rate = None if event.rate is None else (event.rate, event.rate_unit or "mL/hour")
     add_input(
         planting.chart,
-        planting.stay(event, time),
+        place,
         itemid,
         (time, planting.end(event.ends, shift) or time + timedelta(minutes=1)),
-        "push" if rate is None else "drip",
+        _kind(chart_items()[itemid], rate is not None),
         planting.rng,
         amount=planting.value(event, _digits(event, 2)),
         rate=rate,
         stored=planting.end(event.stored, shift),
         status=event.status or "FinishedRunning",
         unit=event.unit,
+        link=_continued(planting.chart, itemid, time),
+    )
+
+
+def _kind(item: ChartItem, by_rate: bool) -> str:
+    if item.category == "Blood Products/Colloids":
+        return "blood"
+    if not by_rate:
+        return "push"
+    return "fluid" if item.category == "Fluids/Intake" else "drip"
+
+
+def _continued(chart: Chart, itemid: int, time: datetime) -> int | None:
+    """The order of the item's row that ended at that time with a change of rate."""
+    return next(
+        (
+            row["linkorderid"]
+            for row in chart.rows["icu.inputevents"]
+            if (row["itemid"], row["endtime"], row["statusdescription"]) == (itemid, time, "ChangeDose/Rate")
+        ),
+        None,
     )
 
 
