@@ -1,6 +1,6 @@
 """Planted rows of the ICU: observations, dates, outputs, inputs and procedures."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from harness.synthetic.chart import Chart, pick_caregiver
 from harness.synthetic.dictionaries import ChartItem, chart_items
