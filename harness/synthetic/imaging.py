@@ -11,6 +11,7 @@ from random import Random
 
 from harness.synthetic.chart import Chart, minute
 from harness.synthetic.phrases import filled, phrases, some
+from harness.synthetic.plants import Radiology
 from harness.synthetic.stays import Admission
 
 _BEDSIDE_FILM, _BEDSIDE_CT = 225459, 221214
@@ -30,8 +31,9 @@ _CORRECTIONS = (
 @dataclass(frozen=True)
 class _Exam:
     time: datetime
-    hadm_id: int
+    hadm_id: int | None
     name: str
+    planted: Radiology | None = None
 
 
 @dataclass(eq=False)
@@ -61,7 +63,8 @@ def add_imaging(chart: Chart) -> None:
     rng = chart.rng("imaging")
     unchanged = _Unchanged(some(rng, "heart"), some(rng, "bones"), some(rng, "line"))
     reports: list[_Report] = []
-    for exam in sorted(_exams(chart, rng), key=lambda exam: (exam.time, exam.name)):
+    exams = [*_kept(chart, _exams(chart, rng)), *_planted(chart)]
+    for exam in sorted(exams, key=lambda exam: (exam.time, exam.name)):
         stored = exam.time + timedelta(minutes=rng.randint(12, 700))
         report = _Report(exam, stored, _dictated(chart, exam, unchanged, first=not reports, rng=rng))
         reports.append(report)
@@ -70,6 +73,23 @@ def add_imaging(chart: Chart) -> None:
             text = f"ADDENDUM:  {correction}\n \n{report.text}"
             reports.append(_Report(exam, stored + timedelta(hours=rng.randint(2, 60)), text, report))
     _write(chart, sorted(reports, key=lambda report: (report.stored, report.text)))
+
+
+def _kept(chart: Chart, exams: Iterator[_Exam]) -> Iterator[_Exam]:
+    """The examinations that the patient's plant does not suppress."""
+    plant = chart.case.plant
+    for exam in exams:
+        offset = exam.time - chart.index_time
+        if plant is None or not plant.drops("note.radiology", offset, None, exam.name):
+            yield exam
+
+
+def _planted(chart: Chart) -> Iterator[_Exam]:
+    for report in chart.case.plant.radiology if chart.case.plant else ():
+        time = minute(chart.index_time + report.at)
+        admission = next((a for a in chart.admissions if a.arrived <= time <= a.discharged), None)
+        usual = _PORTABLE if chart.icu_at(time) else _TWO_VIEWS
+        yield _Exam(time, admission.hadm_id if admission else None, report.exam or usual, report)
 
 
 def _exams(chart: Chart, rng: Random) -> Iterator[_Exam]:
@@ -101,9 +121,14 @@ def _dictated(chart: Chart, exam: _Exam, unchanged: _Unchanged, *, first: bool, 
     reason = some(rng, "reason", chart.person.condition)
     if exam.name in (_PORTABLE, _TWO_VIEWS):
         findings, impression = _chest(exam, unchanged, rng)
+    elif exam.planted:
+        findings, impression = "", "Findings as above."
     else:
         _, slot, impression = _ct(chart)
         findings = " ".join(filled(rng, text) for text in rng.sample(phrases(slot), 3))
+    if exam.planted:
+        findings = f"{findings} {exam.planted.text}".strip()
+        impression = exam.planted.impression or impression
     compared = (
         "None."
         if first

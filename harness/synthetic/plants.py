@@ -69,45 +69,83 @@ codes are suppressed in `hosp.diagnoses_icd` by the `names` that "code title" ma
 at the time of discharge. `[plant.earlier]` is an admission that ended `days` before the index one, with a
 summary of its own; without it some patients have one, 20 to 300 days before, unless `first_admission` is set.
 
+`[plant.summary]` and `[plant.earlier_summary]` are the discharge summaries of the index and of the earlier
+admission: `absent = true`; `allergies`, the text after "Allergies:" (of all the patient's summaries);
+`admission_medications` and `discharge_medications`, items such as "Apixaban 5 mg PO BID" among those of the
+background, which come from the orders of the chart (planted ones too); `without_medications`, what is taken
+out of the background's items in both lists; `without_sections`, sections left out with their headings;
+`sentences`, by section, woven into it; `without_text`, sentences, lines and list items of the background that
+are left out of every section, copied text included. A section is named by a part of its heading ("hospital
+course", "pertinent results", "history of present illness", "past medical history", "discharge medications").
+The background names no ejection fraction; one home medication may stand as "HELD-" in the list. Long lines are
+broken at 72 characters, in planted sentences too. `[[plant.radiology]]` is a report of an `exam` (a chest film
+by default) at `at`, with `text` among its findings, and `impression` as its impression. Background summaries
+(at the time of discharge) are suppressed in `note.discharge` by their window, reports in `note.radiology` by
+window and by the `names` of their examinations.
+
 A planted lab brings the rest of its tube's panel (a creatinine the electrolytes, a lactate often the blood
 gas), except what the plant suppresses at that time; one without a value comes alone. Items must be in the
 tables under `reference/`. Without `stored`, results follow 3 to 95 minutes after the draw, infusions and
 procedures are noted within 40 minutes of their start.
 """
 
-import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import timedelta
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from harness.errors import ScenarioError
+from harness.synthetic.events import Event, Names, Offset, Strict, Suppression, parse_offset
 
-_OFFSET = re.compile(r"([+-])((?:\d+d)?(?:\d+h)?(?:\d+m)?(?:\d+s)?)")
-_UNITS = {"d": "days", "h": "hours", "m": "minutes", "s": "seconds"}
-
-Verdict = Literal["yes", "no", "lack_of_data", "medical_ambiguity"]
-Source = Literal[
-    "hosp.labevents",
-    "hosp.microbiologyevents",
-    "hosp.emar",
-    "hosp.prescriptions",
-    "hosp.poe",
-    "hosp.omr",
-    "ed.pyxis",
-    "ecg.machine_measurements",
-    "hosp.diagnoses_icd",
-    "icu.chartevents",
-    "icu.datetimeevents",
-    "icu.outputevents",
-    "icu.inputevents",
-    "icu.ingredientevents",
-    "icu.procedureevents",
+__all__ = [
+    "Diagnosis",
+    "Earlier",
+    "Event",
+    "Plant",
+    "Presence",
+    "Profile",
+    "Radiology",
+    "StayBounds",
+    "Summary",
+    "Suppression",
+    "parse_offset",
+    "read_plants",
 ]
+
+Weight = Annotated[float, Field(ge=30, le=250)]
+Height = Annotated[int, Field(ge=130, le=215)]
+Verdict = Literal["yes", "no", "lack_of_data", "medical_ambiguity"]
+SECTIONS = (
+    "chief complaint",
+    "major surgical or invasive procedure",
+    "history of present illness",
+    "past medical history",
+    "family history",
+    "physical exam",
+    "pertinent results",
+    "brief hospital course",
+    "medications on admission",
+    "discharge medications",
+    "discharge disposition",
+    "discharge diagnosis",
+    "discharge condition",
+    "discharge instructions",
+    "followup instructions",
+    "allergies",
+)
+
+
+def _check_section(name: str) -> str:
+    if not any(name.lower() in section for section in SECTIONS):
+        raise ValueError(f"{name!r} is no section of a discharge summary, which has {', '.join(SECTIONS)}")
+    return name.lower()
+
+
+SectionName = Annotated[str, BeforeValidator(_check_section)]
 Condition = Literal[
     "infection",
     "sepsis",
@@ -122,183 +160,8 @@ Condition = Literal[
     "dialysis",
 ]
 
-_SOURCE_KEYS: dict[str, tuple[frozenset[str], frozenset[str]]] = {
-    source: (frozenset(required.split()), frozenset(allowed.split()))
-    for source, required, allowed in (
-        ("hosp.labevents", "item", "value unit stored comment null_value specimen jitter_draw_minutes"),
-        (
-            "hosp.microbiologyevents",
-            "specimen",
-            "test organism stored comment antibiotics date_only cancelled specimen_key",
-        ),
-        ("hosp.emar", "name event", "route dose unit stored order"),
-        ("hosp.prescriptions", "name", "route dose unit ends"),
-        ("hosp.poe", "order_type", "subtype transaction field_name field_value"),
-        ("hosp.omr", "name text", ""),
-        ("ed.pyxis", "name", ""),
-        ("ecg.machine_measurements", "rr_interval qrs_onset qrs_end t_end", ""),
-        ("icu.chartevents", "item", "value text unit stored"),
-        ("icu.datetimeevents", "item moment", "stored"),
-        ("icu.outputevents", "item value", "stored on_the_hour"),
-        ("icu.inputevents", "item", "value unit rate rate_unit ends stored status"),
-        ("icu.procedureevents", "item", "ends stored status"),
-    )
-}
-_TIMING_KEYS = frozenset({"source", "at", "every", "until", "jitter_minutes", "jitter_value"})
 
-
-def parse_offset(text: object) -> timedelta:
-    """`"-20h"`, `"+4h40m"`, `"-6d"` → the offset from T; ValueError for anything else."""
-    match = _OFFSET.fullmatch(text) if isinstance(text, str) else None
-    if match is None or not match[2]:
-        raise ValueError(f'{text!r} is not an offset such as "-20h", "+4h40m" or "-6d"')
-    parts = {_UNITS[unit]: int(number) for number, unit in re.findall(r"(\d+)([dhms])", match[2])}
-    offset = timedelta(**parts)
-    return -offset if match[1] == "-" else offset
-
-
-def _parse_period(text: object) -> timedelta:
-    period = parse_offset(f"+{text}" if isinstance(text, str) and text[:1].isdigit() else text)
-    if period <= timedelta(0):
-        raise ValueError(f"{text!r} is not a positive period")
-    return period
-
-
-def _parse_regex(text: object) -> object:
-    if isinstance(text, str):
-        try:
-            return re.compile(text, re.IGNORECASE)
-        except re.error as error:
-            raise ValueError(f"{text!r} is not a regular expression: {error}") from None
-    return text
-
-
-Offset = Annotated[timedelta, BeforeValidator(parse_offset)]
-Period = Annotated[timedelta, BeforeValidator(_parse_period)]
-Weight = Annotated[float, Field(ge=30, le=250)]
-Height = Annotated[int, Field(ge=130, le=215)]
-Names = Annotated[re.Pattern[str], BeforeValidator(_parse_regex)]
-
-
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
-
-
-class Event(_Strict):
-    """One planted row, or a series of rows with `every` and `until` (included).
-
-    Which keys belong to which source is checked. `stored` is the storetime, `ends` the end or stop
-    time, both offsets from T. For a lab, rows with the same `specimen` share a specimen; for a culture,
-    `specimen` is its type. `value` is the amount of an infusion, `dose` that of an eMAR row, `moment` the
-    date and time that a datetimeevents row states, an offset from T.
-    """
-
-    source: Source
-    at: Offset
-    every: Period | None = None
-    until: Offset | None = None
-    jitter_minutes: int = Field(default=0, ge=0)
-    jitter_value: float = Field(default=0, ge=0)
-    jitter_draw_minutes: int = Field(default=0, ge=0)
-    on_the_hour: bool = False
-    item: int | None = None
-    value: float | None = None
-    text: str | None = None
-    unit: str | None = None
-    stored: Offset | None = None
-    ends: Offset | None = None
-    comment: str | None = None
-    null_value: bool = False
-    specimen: str | None = None
-    test: str | None = None
-    organism: str | None = None
-    antibiotics: Mapping[str, Literal["S", "I", "R"]] | None = None
-    date_only: bool = False
-    cancelled: bool = False
-    specimen_key: str | None = None
-    name: str | None = None
-    event: str | None = None
-    route: str | None = None
-    dose: float | None = None
-    order: bool = True
-    order_type: str | None = None
-    subtype: str | None = None
-    transaction: Literal["New", "Change", "D/C"] = "New"
-    field_name: str | None = None
-    field_value: str | None = None
-    moment: Offset | None = None
-    rr_interval: int | None = Field(default=None, ge=1)
-    qrs_onset: int | None = Field(default=None, ge=1)
-    qrs_end: int | None = Field(default=None, ge=1)
-    t_end: int | None = Field(default=None, ge=1)
-    rate: float | None = None
-    rate_unit: str | None = None
-    status: str | None = None
-
-    @model_validator(mode="after")
-    def _check_keys(self) -> "Event":
-        if self.source not in _SOURCE_KEYS:
-            raise ValueError(f"rows of {self.source} can be suppressed, not planted")
-        required, allowed = _SOURCE_KEYS[self.source]
-        if missing := sorted(required - self.model_fields_set):
-            raise ValueError(f"{self.source} needs {', '.join(missing)}")
-        if foreign := sorted(self.model_fields_set - _TIMING_KEYS - required - allowed):
-            raise ValueError(f"{self.source} has no {', '.join(foreign)}")
-        if (self.every is None) != (self.until is None):
-            raise ValueError("every and until go together")
-        if self.source == "hosp.labevents" and self.null_value == (self.value is not None):
-            raise ValueError("a lab has either a value or null_value = true")
-        self._check_culture()
-        if self.transaction == "D/C" and self.field_name is not None:
-            raise ValueError("an order's end has no detail; field_value alone says which order it ends")
-        if self.transaction != "D/C" and (self.field_name is None) != (self.field_value is None):
-            raise ValueError("field_name and field_value go together")
-        return self
-
-    def _check_culture(self) -> None:
-        if self.cancelled and (self.organism is not None or self.antibiotics is not None):
-            raise ValueError("a cancelled culture has no organism and no antibiotics")
-        if self.antibiotics is not None and self.organism is None:
-            raise ValueError("antibiotics are those of an organism")
-        if self.specimen_key is not None and self.every is not None:
-            raise ValueError("the cultures of a series share no specimen_key")
-
-    def offsets(self) -> Iterator[timedelta]:
-        """The offsets from T of all rows of the event."""
-        at = self.at
-        yield at
-        if self.every is not None and self.until is not None:
-            while (at := at + self.every) <= self.until:
-                yield at
-
-
-class Suppression(_Strict):
-    """Background rows that are not written for the patient, so that the plant decides."""
-
-    source: Source
-    items: tuple[int, ...] | None = None
-    names: Names | None = None
-    from_: Offset = Field(alias="from")
-    to: Offset
-    follow: bool = False
-    whole_specimen: bool = False
-
-    @model_validator(mode="after")
-    def _check_labs(self) -> "Suppression":
-        if (self.follow or self.whole_specimen) and self.source != "hosp.labevents":
-            raise ValueError("follow and whole_specimen are for hosp.labevents")
-        return self
-
-    def drops(self, source: str, offset: timedelta, item: int | None, name: str | None) -> bool:
-        """Whether a background row of `source` at `offset` from T is left out."""
-        if source != self.source or not self.from_ <= offset <= self.to:
-            return False
-        if self.items is not None and item not in self.items:
-            return False
-        return self.names is None or (name is not None and self.names.search(name) is not None)
-
-
-class Profile(_Strict):
+class Profile(Strict):
     """What must be so about the patient; the rest is drawn.
 
     `weight_kg` and `height_cm` are ranges, lowest and highest. A height that is asked for is charted in
@@ -313,14 +176,14 @@ class Profile(_Strict):
     conditions: tuple[Condition, ...] | None = Field(default=None, min_length=1)
 
 
-class StayBounds(_Strict):
+class StayBounds(Strict):
     """Lower bounds of the first ICU stay's and the admission's length."""
 
     icu_hours: float | None = Field(default=None, gt=0)
     admission_days: float | None = Field(default=None, gt=0)
 
 
-class Presence(_Strict):
+class Presence(Strict):
     """Where the patient is: offsets from T of leaving, dying, reaching the ICU and moving on from it to a
     ward; when the administration record begins and ends, or that the chart has none; no earlier admission.
     """
@@ -356,7 +219,7 @@ class Presence(_Strict):
         return getattr(self, key) not in (None, False)
 
 
-class Diagnosis(_Strict):
+class Diagnosis(Strict):
     """A code of the index admission or of the earlier one; `seq` is its place, drawn if there is none."""
 
     code: str = Field(pattern=r"^[A-Z0-9]{3,7}$")
@@ -365,13 +228,35 @@ class Diagnosis(_Strict):
     admission: Literal["index", "earlier"] = "index"
 
 
-class Earlier(_Strict):
+class Earlier(Strict):
     """An admission that ended so many days before the patient came for the index admission."""
 
     days: int = Field(ge=2, le=3000)
 
 
-class Plant(_Strict):
+class Summary(Strict):
+    """What a discharge summary says; the rest of it is the background's."""
+
+    absent: bool = False
+    allergies: str | None = None
+    admission_medications: tuple[str, ...] = ()
+    discharge_medications: tuple[str, ...] = ()
+    without_medications: Names | None = None
+    without_sections: tuple[SectionName, ...] = ()
+    sentences: Mapping[SectionName, tuple[str, ...]] = {}
+    without_text: Names | None = None
+
+
+class Radiology(Strict):
+    """A report of an examination at a time; `text` stands among its findings."""
+
+    at: Offset
+    text: str
+    exam: str | None = None
+    impression: str | None = None
+
+
+class Plant(Strict):
     """One variant of a case and the verdict that adjudication must give it."""
 
     id: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
@@ -385,12 +270,17 @@ class Plant(_Strict):
     event: tuple[Event, ...] = ()
     diagnosis: tuple[Diagnosis, ...] = ()
     earlier: Earlier | None = None
+    summary: Summary = Summary()
+    earlier_summary: Summary = Summary()
+    radiology: tuple[Radiology, ...] = ()
 
     @model_validator(mode="after")
     def _check_admissions(self) -> "Plant":
         index, earlier = self.icd_version("index"), self.icd_version("earlier")
         if self.earlier is None and earlier is not None:
             raise ValueError("a diagnosis of an earlier admission needs [plant.earlier]")
+        if self.earlier is None and "earlier_summary" in self.model_fields_set:
+            raise ValueError("the summary of an earlier admission needs [plant.earlier]")
         if self.earlier is not None and self.presence.first_admission:
             raise ValueError("first_admission and [plant.earlier] exclude each other")
         if (index, earlier) == (9, 10):

@@ -38,7 +38,8 @@ def test_no_two_notes_are_alike(database: duckdb.DuckDBPyConnection) -> None:
 
 
 def test_a_summary_has_the_sections_of_the_form(database: duckdb.DuckDBPyConnection) -> None:
-    for text in texts(database, "discharge"):
+    found, seen = texts(database, "discharge"), Counter[str]()
+    for text in found:
         titles = [section.title for section in note_sections(text, report=False)]
         assert titles[0] == "Beginning"
         for title in (
@@ -47,8 +48,10 @@ def test_a_summary_has_the_sections_of_the_form(database: duckdb.DuckDBPyConnect
             "Brief Hospital Course",
             "Discharge Medications",
         ):
-            assert titles.count(title) == 1, title
+            seen[title] += title in titles
+            assert titles.count(title) <= 1, title
         assert "Transitional Issues" in titles
+    assert min(seen.values()) > 0.95 * len(found)
 
 
 def test_a_report_has_an_examination_findings_and_an_impression(database: duckdb.DuckDBPyConnection) -> None:
@@ -58,8 +61,9 @@ def test_a_report_has_an_examination_findings_and_an_impression(database: duckdb
 
 
 def test_notes_deny_abbreviate_and_hide_who_is_meant(database: duckdb.DuckDBPyConnection) -> None:
-    for text in texts(database, "discharge"):
-        assert re.search(r"\bDenies\b", text)
+    found = texts(database, "discharge")
+    assert sum("Denies " in text for text in found) > 0.9 * len(found)
+    for text in found:
         assert re.search(r"\b(p/w|h/o|s/p|HTN|HLD|GERD|VS|F/u)\b", text)
         assert text.count("___") > 5
         assert not re.search(r"\b2[12]\d\d\b", text), "a year"
@@ -75,17 +79,18 @@ def test_a_later_summary_carries_the_course_of_the_one_before(database: duckdb.D
     ).fetchall()
     assert len(pairs) > 20
     for text, later in pairs:
-        course = text.split("Brief Hospital Course:\n")[1].split("\n\n")[0]
-        assert course in later
+        course = text.split("Brief Hospital Course:\n")[1].split("TRANSITIONAL")[0].split("\n\n")
+        assert any(paragraph in later for paragraph in course if paragraph.strip())
 
 
 def test_results_and_drugs_of_a_summary_are_those_of_the_chart(database: duckdb.DuckDBPyConnection) -> None:
     rows = database.execute(
         "select subject_id, text from note.discharge order by subject_id limit 40"
     ).fetchall()
+    assert rows
     for subject, text in rows:
         results = re.findall(r"\bCreat-([\d.]+)", text)
-        drugs = re.findall(r"^\d+\. (.+?) [\d.]+ \S+ PO$", text, re.MULTILINE)
+        drugs = re.findall(r"^\d+\. ([^\d-]+?) [\d.]+ \S+ PO\b", text, re.MULTILINE)
         labs = database.execute(
             "select distinct valuenum from hosp.labevents where subject_id = ? and itemid = 50912", [subject]
         ).fetchall()
@@ -99,7 +104,7 @@ def test_results_and_drugs_of_a_summary_are_those_of_the_chart(database: duckdb.
 @pytest.mark.parametrize(
     ("what", "sql", "low", "high"),
     [
-        ("admissions with a summary", "count(distinct d.hadm_id) / (select count(*) from hosp.admissions) from note.discharge d", 1, 1),
+        ("admissions with a summary", "count(distinct d.hadm_id) / (select count(*) from hosp.admissions) from note.discharge d", 0.85, 0.99),
         ("summaries dated at midnight", "avg((charttime = date_trunc('day', charttime))::int) from note.discharge", 1, 1),
         ("summaries stored after their day", "avg((storetime::date > charttime::date)::int) from note.discharge", 0.6, 0.99),
         ("reports stored after the examination", "min((storetime > charttime)::int) from note.radiology", 1, 1),
