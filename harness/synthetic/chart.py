@@ -14,6 +14,10 @@ from harness.synthetic.people import Person, draw_person
 from harness.synthetic.plan import Case
 from harness.synthetic.stays import Admission, Segment, draw_admissions
 
+_FROM_THE_DOOR = ("ketoacidosis", "haemorrhage", "respiratory", "sodium")
+_LATER = {"platelets": timedelta(hours=126)}
+"""Conditions that bring the patient to the ICU, and those that show so long after admission."""
+
 Row = dict[str, Any]
 """Official columns by name; keys that begin with `_` tie rows together and are not written."""
 
@@ -42,9 +46,14 @@ class Chart:
 
     @property
     def onset(self) -> datetime:
-        """The time around which the illness shows: T, or the first hours of an admission that ends at T."""
+        """The time around which the illness shows: mostly T."""
+        admission, condition = self.index_admission, self.person.condition
+        if condition in _FROM_THE_DOOR:
+            return admission.icu[0].start if admission.icu else admission.arrived + timedelta(hours=1)
+        if condition in _LATER:
+            return admission.admitted + _LATER[condition]
         if self.case.anchor == "discharge":
-            return self.index_admission.arrived + timedelta(hours=8)
+            return admission.arrived + timedelta(hours=8)
         return self.index_time
 
     @property
@@ -75,10 +84,11 @@ class Chart:
     def ventilated(self, stay: Segment) -> tuple[datetime, datetime] | None:
         """When the patient is on a ventilator in that stay."""
         rng = self.rng(f"ventilation {stay.stay_id}")
-        if rng.random() > 0.4:
+        needed = self.case.plant is None and self.person.condition == "respiratory"
+        if rng.random() > 0.4 and not needed:
             return None
         start = minute(stay.start + timedelta(minutes=rng.randint(5, 200)))
-        end = start + timedelta(minutes=rng.randint(420, 3600))
+        end = start + timedelta(minutes=rng.randint(420, 3600) + 1500 * needed)
         latest = stay.end - timedelta(hours=2)
         return (start, min(end, minute(latest))) if start < latest else None
 

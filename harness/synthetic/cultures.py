@@ -27,7 +27,7 @@ _BOTTLES = (("Anaerobic Bottle Gram Stain", 90204), ("Aerobic Bottle Gram Stain"
 def add_cultures(chart: Chart) -> None:
     """Write the cultures of every admission: many with an infection, a few otherwise."""
     rng = chart.rng("cultures")
-    infected = chart.person.condition in ("infection", "sepsis")
+    infected = chart.person.condition in ("infection", "sepsis", "staph")
     for admission in chart.admissions:
         times = _blood_times(chart, admission, infected, rng)
         for time in times:

@@ -67,7 +67,7 @@ def _regimen(chart: Chart, admission: Admission, rng: Random) -> list[Drug]:
     condition = chart.person.condition
     chosen = by_use["always"] + [drug for drug in by_use["often"] if rng.random() < 0.7]
     chosen += rng.sample(by_use["home"], rng.randint(3, 5)) + rng.sample(by_use["prn"], rng.randint(2, 3))
-    if condition in ("infection", "sepsis"):
+    if condition in ("infection", "sepsis", "staph"):
         chosen += rng.sample(by_use["antibiotic"], 2)
     if condition in ("cardiac", "surgical", "airway", "dialysis"):
         uses = by_use[condition]

@@ -9,6 +9,8 @@ from harness.synthetic.stays import Admission
 
 _SERVICES = {
     "cardiac": "CMED",
+    "heart_failure": "CMED",
+    "fibrillation": "CMED",
     "surgical": "SURG",
     "trauma": "TRAUM",
     "neuro": "NMED",

@@ -15,6 +15,7 @@ from harness.synthetic.dictionaries import dictionary_rows
 from harness.synthetic.drugs import add_drugs
 from harness.synthetic.emergency import add_emergency
 from harness.synthetic.encounters import add_encounters
+from harness.synthetic.eventful import add_eventful
 from harness.synthetic.fluids import add_fluids
 from harness.synthetic.imaging import add_imaging
 from harness.synthetic.labs import add_labs
@@ -44,6 +45,7 @@ _BACKGROUND = (
     add_cultures,
     add_codes,
     add_emergency,
+    add_eventful,
 )
 
 

@@ -28,6 +28,12 @@ _ACUTE_PANELS = {
     "sepsis": ("lactate", "gas"),
     "potassium": ("chemistry", "gas_extra"),
     "dialysis": ("chemistry",),
+    "warfarin": ("coagulation",),
+    "sodium": ("chemistry",),
+    "haemorrhage": ("count",),
+    "ketoacidosis": ("chemistry", "gas", "gas_extra"),
+    "respiratory": ("gas",),
+    "staph": ("lactate", "gas"),
 }
 
 Round = tuple[datetime, tuple[str, ...], str]

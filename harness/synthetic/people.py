@@ -8,6 +8,7 @@ from harness.synthetic.draws import pick
 from harness.synthetic.plan import Case
 
 _GROUPS = ("2008 - 2010", "2011 - 2013", "2014 - 2016", "2017 - 2019", "2020 - 2022")
+_DIABETIC = ("ketoacidosis", "hypoglycaemia", "diabetes")
 _BEFORE_EMAR = _GROUPS[0]
 _FIRST_OF_VERSION_10 = 2
 _RACES = {
@@ -65,6 +66,7 @@ def draw_person(case: Case, subject_id: int, index_time: datetime, rng: Random) 
         sex = profile.sex or sex
         weight = round(rng.uniform(*profile.weight_kg), 1) if profile.weight_kg else weight
         height = rng.randint(*profile.height_cm) if profile.height_cm else height
+    condition = rng.choice(case.conditions)
     return Person(
         subject_id=subject_id,
         sex=sex,
@@ -77,8 +79,8 @@ def draw_person(case: Case, subject_id: int, index_time: datetime, rng: Random) 
         insurance=pick(rng, _INSURANCES),
         language=pick(rng, _LANGUAGES),
         marital_status=pick(rng, _MARRIAGES),
-        condition=rng.choice(case.conditions),
-        diabetic=rng.random() < 0.3,
+        condition=condition,
+        diabetic=rng.random() < 0.3 or condition in _DIABETIC,
         emar=group != _BEFORE_EMAR and case.presence.emar,
         icd_version=9 if _GROUPS.index(group) < _FIRST_OF_VERSION_10 else 10,
         height_charted=profile is not None and profile.height_cm is not None,

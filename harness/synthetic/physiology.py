@@ -17,6 +17,9 @@ from harness.synthetic.draws import generator
 _MEMORY_HOURS = 18.0
 _SODIUM, _POTASSIUM, _CHLORIDE, _BICARBONATE, _GAP = 50983, 50971, 50902, 50882, 50868
 _HAEMOGLOBIN, _HAEMATOCRIT = 51222, 51221
+_OF_NEIGHBOURS = ("respiratory", "diabetes")
+_IN_ILLNESS = 0.85
+"""How much further than usual an illness takes a value down."""
 _SERUM = {50822: 50971, 50809: 50931}
 """What a blood gas analyser measures too → the same substance in serum, which it follows."""
 
@@ -59,11 +62,12 @@ class Physiology:
             serum = self.measure(lab_item(_SERUM[item.itemid]), time)
             return round(serum + self._rng.uniform(-0.4, 0.4) * item.sd, item.digits)
         level = self._levels.get(item.itemid, item.mean + self._offset(item))
-        value = min(item.high, max(item.low, level + self._step(item, time) * item.sd))
+        value, floor = min(item.high, max(item.low, level + self._step(item, time) * item.sd)), item.low
         if item.itemid in self._bumps:
+            floor *= _IN_ILLNESS
             hours = (time - self._onset) / timedelta(hours=1)
             value += sum(bump.at(hours) for bump in self._bumps[item.itemid])
-        return round(max(item.low, value), item.digits)
+        return round(max(floor, value), item.digits)
 
     def panel(self, items: tuple[LabItem, ...], time: datetime) -> dict[int, float]:
         """One specimen's values by itemid; what is calculated in the laboratory is calculated here."""
@@ -100,8 +104,13 @@ def _levels(chart: Chart) -> dict[int, float]:
 
 
 def illness(chart: Chart) -> dict[int, tuple[Bump, ...]]:
-    """The course of the patient's condition: itemid → what is added to it and when."""
-    return _ILLNESSES.get(chart.person.condition, _quiet)(chart.rng("illness"))
+    """The course of the patient's condition: itemid → what is added to it and when.
+
+    Of a patient who carries a plant only the conditions that the background always had run a course.
+    """
+    condition = chart.person.condition
+    runs = chart.case.plant is None or condition not in _OF_NEIGHBOURS
+    return (_ILLNESSES.get(condition, _quiet) if runs else _quiet)(chart.rng("illness"))
 
 
 def urine_factor(chart: Chart, time: datetime) -> float:
@@ -157,10 +166,59 @@ def _bleeding(rng: Random) -> dict[int, tuple[Bump, ...]]:
     return {51222: (Bump(-20, 4, 90, -rng.uniform(1, 3)),)}
 
 
+def _haemorrhage(rng: Random) -> dict[int, tuple[Bump, ...]]:
+    return {51222: (Bump(-20, 2, 90, -rng.uniform(2.5, 5)),)}
+
+
+def _ketoacidosis(rng: Random) -> dict[int, tuple[Bump, ...]]:
+    ends = rng.uniform(12, 26)
+    return {
+        50931: (Bump(-30, -2, ends, rng.uniform(260, 480)),),
+        50882: (Bump(-30, -2, ends + 4, -rng.uniform(11, 15)),),
+        50820: (Bump(-30, -2, ends, -rng.uniform(0.12, 0.26)),),
+        50983: (Bump(-30, -2, ends, -rng.uniform(3, 8)),),
+    }
+
+
+def _sodium(rng: Random) -> dict[int, tuple[Bump, ...]]:
+    lost, ends = rng.uniform(20, 28), rng.uniform(26, 80)
+    return {50983: (Bump(-300, 0, ends, -lost),), 50902: (Bump(-300, 0, ends, -lost * 0.8),)}
+
+
+def _warfarin(rng: Random) -> dict[int, tuple[Bump, ...]]:
+    return {51237: (Bump(-60, rng.uniform(0, 8), rng.uniform(30, 90), rng.uniform(3.6, 7)),)}
+
+
+def _platelets(rng: Random) -> dict[int, tuple[Bump, ...]]:
+    return {51265: (Bump(0, rng.uniform(18, 40), rng.uniform(60, 220), -rng.uniform(115, 160)),)}
+
+
+def _colitis(rng: Random) -> dict[int, tuple[Bump, ...]]:
+    return {51301: (Bump(-40, 0, 110, rng.uniform(0, 14)),), 50912: (Bump(-40, 0, 90, rng.uniform(0, 1)),)}
+
+
+def _respiratory(rng: Random) -> dict[int, tuple[Bump, ...]]:
+    return {50821: (Bump(-20, 0, rng.uniform(70, 160), -rng.uniform(25, 45)),)}
+
+
+def _diabetes(rng: Random) -> dict[int, tuple[Bump, ...]]:
+    chronic = rng.choice((0, 0.3, 0.8, 1.7))
+    return {50931: (Bump(-60, 0, 120, rng.uniform(60, 190)),), 50912: (Bump(-900, 0, 900, chronic),)}
+
+
 _ILLNESSES = {
     "sepsis": _sepsis,
     "kidney": _kidney,
     "potassium": _potassium,
     "dialysis": _dialysis,
     "bleeding": _bleeding,
+    "haemorrhage": _haemorrhage,
+    "ketoacidosis": _ketoacidosis,
+    "sodium": _sodium,
+    "warfarin": _warfarin,
+    "platelets": _platelets,
+    "colitis": _colitis,
+    "staph": _sepsis,
+    "respiratory": _respiratory,
+    "diabetes": _diabetes,
 }

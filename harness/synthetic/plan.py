@@ -12,7 +12,27 @@ SPARE = {"yes": 3, "no": 3, "lack_of_data": 2, "medical_ambiguity": 1}
 """Carriers of each verdict beyond the scenario's mix, so that sampling has something to choose from."""
 
 LEAST_NEIGHBOURS = 12
-_EVENTFUL = ("sepsis", "kidney", "potassium", "dialysis")
+_EVENTFUL = (
+    "sepsis",
+    "kidney",
+    "potassium",
+    "dialysis",
+    "ketoacidosis",
+    "hypoglycaemia",
+    "sodium",
+    "warfarin",
+    "platelets",
+    "haemorrhage",
+    "colitis",
+    "staph",
+    "heart_failure",
+    "fibrillation",
+    "syncope",
+    "respiratory",
+    "diabetes",
+)
+_LEAST_DAYS = {"platelets": 11.0}
+"""What takes its time to show → the shortest admission in days."""
 _STRIDE = 37
 _OPERATED = ("surgical", "trauma", "neuro")
 _ORDINARY = ("cardiac", "surgical", "trauma", "neuro", "bleeding", "airway", "infection")
@@ -126,6 +146,16 @@ def _neighbour(number: int, index: int, models: Sequence[Case]) -> Case:
     # every other neighbour has what the scenarios ask about, so that cases arise by themselves too
     eventful = number % 2 and model.anchor != "theatre"
     conditions = (_EVENTFUL[number // 2 % len(_EVENTFUL)],) if eventful else model.conditions
+    bounds = model.bounds
+    if eventful and conditions[0] in _LEAST_DAYS:
+        days = max(bounds.admission_days or 0, _LEAST_DAYS[conditions[0]])
+        bounds = StayBounds(icu_hours=bounds.icu_hours, admission_days=days)
     return replace(
-        model, key=f"neighbour/{number}", index=index, scenario=None, plant=None, conditions=conditions
+        model,
+        key=f"neighbour/{number}",
+        index=index,
+        scenario=None,
+        plant=None,
+        bounds=bounds,
+        conditions=conditions,
     )

@@ -158,6 +158,11 @@ Condition = Literal[
     "kidney",
     "potassium",
     "dialysis",
+    "heart_failure",
+    "fibrillation",
+    "syncope",
+    "respiratory",
+    "diabetes",
 ]
 
 

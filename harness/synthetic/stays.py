@@ -10,6 +10,8 @@ from harness.synthetic.plants import Presence, StayBounds
 
 _ICU_UNITS = {
     "cardiac": "Coronary Care Unit (CCU)",
+    "heart_failure": "Coronary Care Unit (CCU)",
+    "fibrillation": "Coronary Care Unit (CCU)",
     "surgical": "Surgical Intensive Care Unit (SICU)",
     "trauma": "Trauma SICU (TSICU)",
     "neuro": "Neuro Surgical Intensive Care Unit (Neuro SICU)",

@@ -10,6 +10,7 @@ from datetime import timedelta
 from random import Random
 
 from harness.synthetic.chart import Chart, minute
+from harness.synthetic.eventful import usual_summary
 from harness.synthetic.phrases import phrases, some
 from harness.synthetic.plants import Summary
 from harness.synthetic.prose import Paragraph
@@ -43,7 +44,7 @@ def _planted(chart: Chart, admission: Admission) -> Summary:
         return plant.summary
     if plant and plant.earlier and admission is chart.admissions[0]:
         return plant.earlier_summary
-    return Summary()
+    return usual_summary(chart)
 
 
 def _allergies(chart: Chart, drawn: str) -> str:

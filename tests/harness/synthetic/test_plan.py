@@ -50,8 +50,12 @@ def test_more_patients_mean_more_neighbours_and_the_same_carriers(tmp_path: Path
 
 def test_neighbours_have_the_anchors_and_bounds_of_carriers(tmp_path: Path) -> None:
     cases = plan_cases([ToyScenario(write_plants(tmp_path))], patients=200)
-    carriers = {(case.anchor, case.bounds, case.presence) for case in cases if case.plant}
-    assert {(case.anchor, case.bounds, case.presence) for case in cases if not case.plant} == carriers
+    carriers = {(case.anchor, case.bounds.icu_hours, case.presence) for case in cases if case.plant}
+    neighbours = [case for case in cases if not case.plant]
+    assert {(case.anchor, case.bounds.icu_hours, case.presence) for case in neighbours} == carriers
+    # what takes long to show needs a longer admission than the carriers'
+    longer = [case for case in neighbours if case.bounds.admission_days]
+    assert {case.conditions for case in longer} == {("platelets",)}
 
 
 def test_a_mix_that_no_plant_can_fill_is_named(tmp_path: Path) -> None:
