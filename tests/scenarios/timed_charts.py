@@ -1,5 +1,6 @@
 """Charts of made-up inpatients, written in minutes around the index time, in the official layout."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -42,6 +43,7 @@ class Chart:
     """One patient on a ward from two days before T to three days after, with these further rows.
 
     `ed` is the stay in the emergency room; the admission's registered times are the same unless given.
+    `earlier` is an earlier admission, from and to; rows made for it say so.
     """
 
     rows: Sequence[Row] = ()
@@ -51,6 +53,19 @@ class Chart:
     registered: tuple[float, float] | None = None
     icu: tuple[float, float] | None = None
     age: int = 60
+    earlier: tuple[float, float] | None = None
+
+
+_PARENTS = {
+    "hosp.emar": "hosp.emar",
+    "hosp.emar_detail": "hosp.emar",
+    "hosp.poe": "hosp.poe",
+    "hosp.poe_detail": "hosp.poe",
+}
+"""Rows of these tables are numbered; those of a detail as the row before them."""
+
+EARLIER = -1
+"""The hadm_id of a row that belongs to the earlier admission."""
 
 
 def lab(
@@ -116,6 +131,26 @@ def ordered(at: float, kind: str, **values: Any) -> Row:
     return Row("hosp.poe", {"ordertime": after(at), "order_type": kind, **values})
 
 
+def coded(code: str, version: int = 10, *, hadm_id: int | None = EARLIER) -> Row:
+    """A coded diagnosis, of the earlier admission unless it is said that it is the index one's (None)."""
+    return Row("hosp.diagnoses_icd", {"icd_code": code, "icd_version": version, "hadm_id": hadm_id})
+
+
+def summary(at: float, text: str, *, hadm_id: int | None = EARLIER) -> Row:
+    """A discharge summary, of the earlier admission unless it is said that it is the index one's (None)."""
+    return Row(
+        "note.discharge",
+        {"charttime": after(at), "storetime": after(at), "text": text, "note_type": "DS", "hadm_id": hadm_id},
+    )
+
+
+def report(at: float, text: str) -> Row:
+    """A report of imaging."""
+    return Row(
+        "note.radiology", {"charttime": after(at), "storetime": after(at), "text": text, "note_type": "RR"}
+    )
+
+
 def charted(itemid: int, at: float, value: float = 80) -> Row:
     """A bedside observation."""
     values = {
@@ -171,22 +206,33 @@ def _rows(number: int, chart: Chart) -> Iterable[tuple[str, dict[str, Any]]]:
         stay |= {"edregtime": after(registered[0]), "edouttime": after(registered[1])}
     yield "hosp.admissions", admission | stay
     yield from _places(number, chart, admission, admitted)
-    emar = orders = 0
+    if chart.earlier:
+        came, went = chart.earlier
+        past = {"hadm_id": 7000 + number, "admittime": after(came), "dischtime": after(went)}
+        yield "hosp.admissions", person | past | {"hospital_expire_flag": 0}
+    counted: Counter[str] = Counter()
     for row in chart.rows:
-        own = dict(row.values)
-        if row.table.startswith("icu."):
-            own |= admission | {"stay_id": 3000 + number}
-        elif row.table in ("hosp.prescriptions", "hosp.emar"):
-            own |= admission
-        if row.table == "hosp.emar":
-            emar += 1
-            own |= {"emar_seq": emar, "emar_id": f"{1000 + number}-{emar}"}
-        if row.table == "hosp.emar_detail":
-            own |= {"emar_seq": emar, "emar_id": f"{1000 + number}-{emar}"}
-        if row.table in ("hosp.poe", "hosp.poe_detail"):
-            orders += row.table == "hosp.poe"
-            own |= {"poe_seq": orders, "poe_id": f"{1000 + number}-{orders}"}
-        yield row.table, own | person
+        counted[row.table] += 1
+        yield row.table, _keyed(row, admission, counted) | person
+
+
+def _keyed(row: Row, admission: dict[str, Any], counted: Mapping[str, int]) -> dict[str, Any]:
+    """A row with the keys that say whose it is, and which of its table."""
+    own, number, subject = dict(row.values), counted[row.table], admission["subject_id"]
+    if row.table.startswith("icu."):
+        own |= admission | {"stay_id": 2000 + subject}
+    elif row.table in ("hosp.prescriptions", "hosp.emar"):
+        own |= admission
+    elif row.table in ("hosp.diagnoses_icd", "note.discharge", "note.radiology"):
+        own["hadm_id"] = 6000 + subject if own.get("hadm_id") == EARLIER else admission["hadm_id"]
+    if row.table == "hosp.diagnoses_icd":
+        own["seq_num"] = number
+    elif row.table.startswith("note."):
+        own |= {"note_seq": number, "note_id": f"{subject}-{own['note_type']}-{number}"}
+    elif parent := _PARENTS.get(row.table):
+        key, number = parent.removeprefix("hosp."), counted[parent]
+        own |= {f"{key}_seq": number, f"{key}_id": f"{subject}-{number}"}
+    return own
 
 
 def _places(
