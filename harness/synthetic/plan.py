@@ -138,6 +138,7 @@ def _bounds(plants: Sequence[Plant], anchor: str) -> StayBounds:
     return StayBounds(
         icu_hours=max((stay.icu_hours for stay in stays if stay.icu_hours), default=None),
         admission_days=max((stay.admission_days for stay in stays if stay.admission_days), default=None),
+        days_before=max((stay.days_before for stay in stays if stay.days_before), default=None),
     )
 
 
@@ -149,7 +150,7 @@ def _neighbour(number: int, index: int, models: Sequence[Case]) -> Case:
     bounds = model.bounds
     if eventful and conditions[0] in _LEAST_DAYS:
         days = max(bounds.admission_days or 0, _LEAST_DAYS[conditions[0]])
-        bounds = StayBounds(icu_hours=bounds.icu_hours, admission_days=days)
+        bounds = bounds.model_copy(update={"admission_days": days})
     return replace(
         model,
         key=f"neighbour/{number}",

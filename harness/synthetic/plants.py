@@ -182,10 +182,11 @@ class Profile(Strict):
 
 
 class StayBounds(Strict):
-    """Lower bounds of the first ICU stay's and the admission's length."""
+    """Lower bounds of the first ICU stay's length, the admission's, and the days in hospital before T."""
 
     icu_hours: float | None = Field(default=None, gt=0)
     admission_days: float | None = Field(default=None, gt=0)
+    days_before: float | None = Field(default=None, gt=0)
 
 
 class Presence(Strict):
@@ -302,6 +303,8 @@ class Plant(Strict):
             raise ValueError(f"anchor {self.anchor} excludes ward_only and icu_from")
         if presence.icu_until is not None and not here and presence.icu_from is None:
             raise ValueError(f"anchor {self.anchor} knows icu_until only together with icu_from")
+        if self.stay.days_before is not None and self.anchor in ("ed", "admission", "discharge"):
+            raise ValueError(f"anchor {self.anchor} excludes days_before")
         if presence.icu_until is not None and here and presence.icu_until <= timedelta(0):
             raise ValueError("the ICU stay that holds T ends after T")
         return self

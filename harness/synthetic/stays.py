@@ -117,9 +117,23 @@ def _draw_path(
         return _leaving_path(index_time, bounds, presence, rng)
     else:
         path = _ed_path(index_time, presence, rng)
+    if bounds.days_before:
+        _come_earlier(path, index_time - timedelta(days=bounds.days_before) - _hours(rng, 1, 20))
     shortest = path.marks[0][1] + timedelta(days=bounds.admission_days or 0)
     path.end = max(path.end, shortest + _hours(rng, 1, 20))
     return path
+
+
+def _come_earlier(path: _Path, start: datetime) -> None:
+    """Let the stay begin at `start` if it began later: the time until the next unit is spent on a ward."""
+    marks, earlier = path.marks, path.marks[0][1] - start
+    if earlier <= timedelta(0):
+        return
+    if marks[0][0] != "ed":
+        path.marks = [("ward", start), *(marks[1:] if marks[0][0] == "ward" else marks)]
+    else:
+        after = marks[2:] if marks[1][0] == "ward" else marks[1:]
+        path.marks = [("ed", start), ("ward", marks[1][1] - earlier), *after]
 
 
 def _icu_hours(rng: Random, least: float) -> timedelta:

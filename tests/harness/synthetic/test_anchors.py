@@ -1,6 +1,7 @@
 """Where T lies: at an admission's door, at its end, on the way from the operating room."""
 
 from datetime import timedelta
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -81,3 +82,20 @@ def test_presence_that_contradicts_the_anchor_is_named(
 ) -> None:
     with pytest.raises(ScenarioError, match=said):
         plant_one(tmp_path, f"presence = {{ {presence} }}\n", anchor=anchor)
+
+
+@pytest.mark.parametrize("anchor", ["icu", "unit", "ward", "theatre"])
+def test_a_patient_may_have_been_in_hospital_for_days(tmp_path: Path, anchor: str) -> None:
+    for number in PATIENTS:
+        chart = plant_one(tmp_path, "stay = { days_before = 8 }\n", anchor=anchor, number=number)
+        admission = chart.index_admission
+        assert chart.index_time - admission.arrived >= 8 * 24 * HOUR
+        assert all(one.end == next_.start for one, next_ in pairwise(admission.segments))
+        assert next(segment for segment in admission.segments if segment.kind != "ed").kind == "ward"
+        assert admission.ed is None or admission.ed.end - admission.ed.start <= 10 * HOUR
+
+
+@pytest.mark.parametrize("anchor", ["ed", "admission", "discharge"])
+def test_days_before_need_an_anchor_inside_the_stay(tmp_path: Path, anchor: str) -> None:
+    with pytest.raises(ScenarioError, match="excludes days_before"):
+        plant_one(tmp_path, "stay = { days_before = 8 }\n", anchor=anchor)
