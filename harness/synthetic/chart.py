@@ -14,6 +14,7 @@ from harness.synthetic.people import Person, draw_person
 from harness.synthetic.plan import Case
 from harness.synthetic.stays import Admission, Segment, draw_admissions
 
+_THEATRE = (225470, 225469)
 _FROM_THE_DOOR = ("ketoacidosis", "haemorrhage", "respiratory", "sodium")
 _LATER = {"platelets": timedelta(hours=126)}
 """Conditions that bring the patient to the ICU, and those that show so long after admission."""
@@ -120,7 +121,7 @@ class Chart:
     def operation(self, stay: Segment) -> tuple[datetime, datetime] | None:
         """When the patient is in the operating room during that stay.
 
-        It is never near the index time, unless T is the return: then the patient may have come to the ICU
+        It is never near the index time, and only where the plant has none of its own, unless T is the return: then the patient may have come to the ICU
         from the operating room, and the stay begins while the patient is still there.
         """
         rng = self.rng(f"operation {stay.stay_id}")
@@ -128,6 +129,9 @@ class Chart:
             return max(stay.start, self.index_time - timedelta(minutes=rng.randint(90, 360))), self.index_time
         sent = minute(stay.start + timedelta(hours=rng.uniform(10, 60)))
         received = sent + timedelta(minutes=rng.randint(70, 300))
+        planted = self.case.plant.event if self.case.plant else ()
+        if any(event.item in _THEATRE for event in planted):
+            return None
         surgical = self.person.condition in ("surgical", "trauma", "bleeding") and rng.random() < 0.4
         near = abs(sent - self.index_time) < timedelta(hours=16)
         fits = received < stay.end - timedelta(hours=4)

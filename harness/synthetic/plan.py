@@ -125,8 +125,14 @@ def _deal(plants: Sequence[Plant], verdict: str, count: int, scenario: PlantedSc
             f"{scenario.plants} has no plant with the verdict {verdict}, but the mix asks for {count}",
             "add a [[plant]] with that verdict",
         )
-    hand = [plant for plant in plants for _ in range(plant.share)]
-    return [hand[number % len(hand)] for number in range(count + SPARE[verdict])]
+    # each plant once, then whoever is furthest behind the share
+    dealt: list[Plant] = []
+    times = [0] * len(plants)
+    for _ in range(max(count + SPARE[verdict], len(plants))):
+        place = min(range(len(plants)), key=lambda place: times[place] / plants[place].share)
+        times[place] += 1
+        dealt.append(plants[place])
+    return dealt
 
 
 def _plants_cultures(plants: Sequence[Plant]) -> bool:

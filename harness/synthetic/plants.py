@@ -11,7 +11,8 @@ operating room (225469 at T; 225470 before it where the patient was in the ICU b
 catheter in; `admission` is the admittime and `discharge` the dischtime, alive, of an admission.
 
 How many patients carry a plant follows from the scenario's mix: each verdict's share, and some to
-spare, is dealt out over the plants of that verdict in proportion to their `share` (1 by default).
+spare, is dealt out over the plants of that verdict in proportion to their `share` (1 by default); every
+plant is carried by somebody.
 
 A plant may be carried by many patients. `jitter_minutes` moves an event (its `at`, `stored` and `ends`
 together) by up to so many minutes either way, `jitter_value` its value by up to so much, drawn anew for

@@ -22,6 +22,7 @@ _MIXED_ICUS = (
 )
 _WARDS = ("Medicine", "Med/Surg", "Medicine/Cardiology", "Neurology", "Hematology/Oncology", "Transplant")
 _ICU_AFTER_WARD = 0.35
+_LONGEST_ICU = timedelta(days=9)
 
 
 @dataclass(frozen=True)
@@ -265,7 +266,8 @@ def _admission(
     path: _Path, condition: str, died: bool, ids: Ids, rng: Random, *, moves_on: bool = False
 ) -> Admission:
     marks = [(kind, at) for kind, at in path.marks if at < path.end]
-    if died and not moves_on and marks[-1][0] == "ward" and len(marks) > 1 and marks[-2][0] == "icu":
+    kinds = [kind for kind, _ in marks]
+    if died and not moves_on and kinds[-2:] == ["icu", "ward"] and path.end - marks[-2][1] < _LONGEST_ICU:
         marks.pop()
     ends = [at for _, at in marks[1:]] + [path.end]
     wards, icu = rng.sample(_WARDS, 2), _ICU_UNITS.get(condition, rng.choice(_MIXED_ICUS))

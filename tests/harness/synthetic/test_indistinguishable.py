@@ -19,7 +19,7 @@ from harness.scenario import load_scenarios
 from harness.synthetic.chart import Chart, open_chart
 from harness.synthetic.hospital import fill_chart
 from harness.synthetic.plan import Case, PlantedScenario, plan_cases
-from harness.synthetic.plants import Presence, StayBounds, read_plants
+from harness.synthetic.plants import StayBounds, read_plants
 
 pytestmark = pytest.mark.slow
 
@@ -30,7 +30,18 @@ FOLLOWERS = {
     "hosp.labevents": {"icu.chartevents"},
     "hosp.emar": {"hosp.emar_detail", "hosp.poe", "hosp.pharmacy", "hosp.prescriptions"},
     "hosp.prescriptions": {"hosp.emar", "hosp.emar_detail", "hosp.poe", "hosp.pharmacy"},
+    "hosp.poe": {"hosp.poe_detail", "note.radiology", "note.radiology_detail"},
+    "ecg.machine_measurements": {"ecg.record_list"},
     "icu.inputevents": {"icu.ingredientevents"},
+    "icu.procedureevents": {
+        "icu.datetimeevents",
+        "ecg.machine_measurements",
+        "ecg.record_list",
+        "note.radiology",
+        "note.radiology_detail",
+    },
+    "note.discharge": {"note.discharge_detail"},
+    "note.radiology": {"note.radiology_detail"},
 }
 """Planted source → tables that its events also write."""
 
@@ -60,6 +71,10 @@ def touched(scenario: PlantedScenario) -> set[str]:
     """The tables that the scenario's plants decide."""
     plants = read_plants(scenario.plants)
     sources: set[str] = {part.source for plant in plants for part in (*plant.event, *plant.suppress)}
+    for plant in plants:
+        sources |= {"hosp.diagnoses_icd"} if plant.diagnosis else set()
+        sources |= {"note.discharge"} if plant.summary.absent or plant.earlier_summary.absent else set()
+        sources |= {"note.radiology"} if plant.radiology else set()
     return sources.union(*(FOLLOWERS.get(source, set()) for source in sources))
 
 
@@ -135,19 +150,16 @@ def test_yes_and_no_cannot_be_told_apart_outside_the_question(
     charts: list[tuple[Case, Features]], scenario: PlantedScenario
 ) -> None:
     compared = 0
-    for anchor in ("icu", "unit", "ward", "ed"):
+    plants = [case.plant for case, _ in charts if case.plant and case.scenario == scenario.id]
+    for place in {(plant.anchor, plant.presence) for plant in plants}:
         groups: dict[str, list[Features]] = {"yes": [], "no": []}
         for case, found in charts:
             plant = case.plant
-            if (
-                plant
-                and case.scenario == scenario.id
-                and (plant.anchor, plant.presence) == (anchor, Presence())
-            ):
+            if plant and case.scenario == scenario.id and (plant.anchor, plant.presence) == place:
                 groups[plant.verdict].append(found)
         if min(map(len, groups.values())) >= FEWEST:
             compared += 1
-            assert tell_apart(groups["yes"], groups["no"], touched(scenario)) == {}, anchor
+            assert tell_apart(groups["yes"], groups["no"], touched(scenario)) == {}, place
     assert compared
 
 

@@ -35,6 +35,16 @@ def test_carriers_are_dealt_over_the_plants_of_a_verdict_by_share(tmp_path: Path
     assert carriers == {"plain": 8, "hard": 4}
 
 
+def test_every_plant_is_carried_by_somebody(tmp_path: Path) -> None:
+    plants = "".join(
+        f'[[plant]]\nid = "p{number}"\nverdict = "yes"\nanchor = "icu"\nshare = {9 if number else 1}\n'
+        for number in range(6)
+    )
+    scenario = ToyScenario(write_plants(tmp_path, plants), mix={"yes": 1})
+    carriers = Counter(case.plant.id for case in plan_cases([scenario]) if case.plant)
+    assert carriers == {f"p{number}": 1 for number in range(6)}
+
+
 def test_a_bound_of_one_plant_holds_for_all_carriers_of_its_anchor(tmp_path: Path) -> None:
     scenario = ToyScenario(write_plants(tmp_path, TWO_KINDS), mix={"yes": 9})
     assert {case.bounds.icu_hours for case in plan_cases([scenario]) if case.plant} == {80}
