@@ -27,8 +27,10 @@ NAME_COLUMNS = {
     "hosp.microbiologyevents": "spec_type_desc",
     "hosp.omr": "result_name",
     "ed.pyxis": "name",
+    "hosp.poe": "concat_ws(' ', order_type, order_subtype)",
 }
-"""Table → the column that a search's names are matched against."""
+"""Table → what of its rows a search's names are matched against. Of an order its details are left out: the
+order that ends another one has none, so that a search by a detail would pass it over."""
 
 Gold = dict[str, Any]
 

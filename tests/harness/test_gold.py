@@ -125,9 +125,15 @@ class TestNames:
 
     def test_each_table_s_names_are_those_that_its_tool_matches(self) -> None:
         for table, column in NAME_COLUMNS.items():
+            if table == "hosp.poe":
+                continue
             assert column in {each.name for each in TABLES[table].columns}
             if table in SOURCES:
                 assert SOURCES[table].name == f"r.{column}"
+
+    def test_what_names_an_order_here_begins_the_name_that_its_tool_matches(self) -> None:
+        tool = str(SOURCES["hosp.poe"].name).replace("r.", "").removesuffix(", x.details)")
+        assert f"{tool})" == NAME_COLUMNS["hosp.poe"]
 
 
 class TestItems:
