@@ -14,6 +14,7 @@ from harness.synthetic.people import Person, draw_person
 from harness.synthetic.plan import Case
 from harness.synthetic.stays import Admission, Segment, draw_admissions
 
+_VENTILATION = 225792
 _THEATRE = (225470, 225469)
 _FROM_THE_DOOR = ("ketoacidosis", "haemorrhage", "respiratory", "sodium")
 _LATER = {"platelets": timedelta(hours=126)}
@@ -83,7 +84,9 @@ class Chart:
         return after and (ends is None or time <= self.index_time + ends)
 
     def ventilated(self, stay: Segment) -> tuple[datetime, datetime] | None:
-        """When the patient is on a ventilator in that stay."""
+        """When the patient is on a ventilator in that stay: as the plant says, if it says anything of it."""
+        if self.plants_ventilation:
+            return self._planted_ventilation(stay)
         rng = self.rng(f"ventilation {stay.stay_id}")
         needed = self.case.plant is None and self.person.condition == "respiratory"
         if rng.random() > 0.4 and not needed:
@@ -92,6 +95,20 @@ class Chart:
         end = start + timedelta(minutes=rng.randint(420, 3600) + 1500 * needed)
         latest = stay.end - timedelta(hours=2)
         return (start, min(end, minute(latest))) if start < latest else None
+
+    @property
+    def plants_ventilation(self) -> bool:
+        """Whether the plant says when the patient is on a ventilator."""
+        events = self.case.plant.event if self.case.plant else ()
+        return any(event.item == _VENTILATION for event in events)
+
+    def _planted_ventilation(self, stay: Segment) -> tuple[datetime, datetime] | None:
+        for event in self.case.plant.event if self.case.plant else ():
+            start = self.index_time + event.at
+            if event.item == _VENTILATION and stay.start <= start <= stay.end:
+                end = stay.end if event.ends is None else min(self.index_time + event.ends, stay.end)
+                return minute(start), minute(end)
+        return None
 
     def catheter(self, stay: Segment) -> tuple[datetime, datetime] | None:
         """When a urinary catheter is in during that stay."""

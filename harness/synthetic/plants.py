@@ -48,6 +48,8 @@ A `hosp.poe` event is an order that is no drug: `order_type` and `subtype`, and 
 `field_value`) and has no detail of its own; the two are tied. Orders are suppressed by the `names` that
 "order_type subtype field_value" matches, and the end of an order goes with it. Suppressing a line of
 `icu.procedureevents` takes its dates (insertion, removal) out of `icu.datetimeevents`, but not its urine.
+A planted ventilation (225792) is the chart's only one: the background's intubation, extubation and other
+ventilations are not written, and its airway, sedation, FiO2 and PEEP follow the first planted one.
 
 A culture grows its `organism`, or nothing. `antibiotics = {"CEFTRIAXONE" = "R", "AMIKACIN" = "S"}` writes
 one row for each, `{}` none; without it the organism has its usual ones. Events with one `specimen_key` are

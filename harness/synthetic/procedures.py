@@ -151,7 +151,7 @@ def add_date(
 
 def _add_ventilation(chart: Chart, place: tuple[Admission, Segment], rng: Random) -> None:
     span = chart.ventilated(place[1])
-    if span is None:
+    if span is None or chart.plants_ventilation:
         return
     start, end = span
     if rng.random() < 0.5:

@@ -15,6 +15,8 @@ from mcp_mimic.store.tables import TABLES
 from tests.harness.synthetic.conftest import SyntheticWorld
 from tests.harness.synthetic.toy_plants import PLANTS, SEED, ToyScenario, write_plants
 
+PATIENTS = "(select count(*) from hosp.patients)"
+
 
 def generate(folder: Path, *, seed: int = SEED, patients: int | None = None) -> Hospital:
     """A small hospital with the toy plants."""
@@ -180,20 +182,20 @@ def test_every_item_is_in_its_dictionary(
         ("eMAR stored before given", "avg((storetime < charttime)::int) from hosp.emar", 0.01, 0.06),
         ("prescriptions off the hour", "sum((starttime <> date_trunc('hour', starttime))::int) from hosp.prescriptions", 0, 0),
         ("eMAR rows that are no dose", "avg((event_txt like 'Not %' or event_txt = 'Flushed')::int) from hosp.emar", 0.1, 0.4),
-        ("verbs lost", "count(*) from hosp.emar where trim(event_txt) in ('in Other Location', 'Delayed')", 5, 500),
-        ("names with trailing blanks", "count(*) from hosp.emar where medication like '% '", 5, 10000),
-        ("cancelled specimens", "count(*) from hosp.labevents where valuenum is null and comments ilike '%cancelled%'", 20, 2000),
-        ("masked comments", "count(*) from hosp.labevents where comments = '___'", 500, 20000),
+        ("verbs lost a patient", f"count(*) / {PATIENTS} from hosp.emar where trim(event_txt) in ('in Other Location', 'Delayed')", 0.02, 3),
+        ("names with trailing blanks a patient", f"count(*) / {PATIENTS} from hosp.emar where medication like '% '", 0.02, 60),
+        ("cancelled specimens a patient", f"count(*) / {PATIENTS} from hosp.labevents where valuenum is null and comments ilike '%cancelled%'", 0.08, 10),
+        ("masked comments a patient", f"count(*) / {PATIENTS} from hosp.labevents where comments = '___'", 2, 100),
         ("cultures with a date only", "avg((charttime is null)::int) from hosp.microbiologyevents", 0.01, 0.15),
-        ("cancelled cultures", "count(*) from hosp.microbiologyevents where org_itemid = 90760", 1, 60),
+        ("cancelled cultures a patient", f"count(*) / {PATIENTS} from hosp.microbiologyevents where org_itemid = 90760", 0.003, 0.4),
         ("ED to inpatient", "avg((edregtime is not null)::int) from hosp.admissions", 0.4, 0.95),
-        ("patients with several admissions", "count(*) from (select 1 from hosp.admissions group by subject_id having count(*) > 1)", 30, 150),
-        ("patients without eMAR", "count(*) from hosp.patients p where not exists (from hosp.emar e where e.subject_id = p.subject_id)", 4, 60),
-        ("operating room returns", "count(*) from icu.procedureevents where itemid = 225469", 1, 60),
-        ("dialysis sessions", "count(*) from icu.procedureevents where itemid = 225441", 3, 200),
+        ("patients with several admissions a patient", f"count(*) / {PATIENTS} from (select 1 from hosp.admissions group by subject_id having count(*) > 1)", 0.12, 0.7),
+        ("patients without eMAR a patient", f"count(*) / {PATIENTS} from hosp.patients p where not exists (from hosp.emar e where e.subject_id = p.subject_id)", 0.01, 0.3),
+        ("operating room returns a patient", f"count(*) / {PATIENTS} from icu.procedureevents where itemid = 225469", 0.003, 0.4),
+        ("dialysis sessions a patient", f"count(*) / {PATIENTS} from icu.procedureevents where itemid = 225441", 0.01, 1),
         ("ICU stays of a day or more", "quantile_cont(los, 0.1) from icu.icustays", 0.9, 3),
         ("ICU stays of at most ten days", "max(los) from icu.icustays", 3, 10),
-        ("chart copies of creatinine", "count(*) from icu.chartevents where itemid = 220615", 500, 5000),
+        ("chart copies of creatinine a patient", f"count(*) / {PATIENTS} from icu.chartevents where itemid = 220615", 1.5, 25),
         ("hours between heart rates", "quantile_cont(gap, 0.5) from (select date_diff('minute', lag(charttime) over (partition by stay_id order by charttime), charttime) / 60 as gap from icu.chartevents where itemid = 220045)", 1, 1),
         ("years", "min(year(admittime)) from hosp.admissions", 2110, 2200),
         ("results before death only", "count(*) from hosp.labevents l join hosp.patients p using (subject_id) where l.charttime::date > p.dod", 0, 0),
@@ -232,6 +234,15 @@ def test_rows_refer_to_rows_that_are_there(
         f"(from {parent} p where p.{key} = c.{key} and p.subject_id = c.subject_id)"
     )
     assert value(database, orphans) == 0
+
+
+@pytest.mark.parametrize("kind", ["diagnoses", "procedures"])
+def test_every_code_has_its_title(database: duckdb.DuckDBPyConnection, kind: str) -> None:
+    untitled = f"""select count(*) from hosp.{kind}_icd c where not exists (
+        from hosp.d_icd_{kind} d where d.icd_code = c.icd_code and d.icd_version = c.icd_version)"""
+    assert value(database, untitled) == 0
+    twice = f"select count(*) from (from hosp.d_icd_{kind} select 1 group by icd_code, icd_version having count(*) > 1)"
+    assert value(database, twice) == 0
 
 
 def test_what_ends_or_changes_an_order_names_it(database: duckdb.DuckDBPyConnection) -> None:

@@ -85,9 +85,9 @@ def test_a_later_summary_carries_the_course_of_the_one_before(database: duckdb.D
 
 def test_results_and_drugs_of_a_summary_are_those_of_the_chart(database: duckdb.DuckDBPyConnection) -> None:
     rows = database.execute(
-        "select subject_id, text from note.discharge order by subject_id limit 40"
+        "select subject_id, text from note.discharge order by subject_id limit 60"
     ).fetchall()
-    assert rows
+    listed = unordered = 0
     for subject, text in rows:
         results = re.findall(r"\bCreat-([\d.]+)", text)
         drugs = re.findall(r"^\d+\. ([^\d-]+?) [\d.]+ \S+ PO\b", text, re.MULTILINE)
@@ -98,7 +98,11 @@ def test_results_and_drugs_of_a_summary_are_those_of_the_chart(database: duckdb.
             "select distinct trim(drug) from hosp.prescriptions where subject_id = ?", [subject]
         ).fetchall()
         assert {float(result) for result in results} <= {value for (value,) in labs}
-        assert set(drugs) <= {drug for (drug,) in orders}
+        listed += len(drugs)
+        unordered += len({*drugs} - {drug for (drug,) in orders})
+    # some are taken at home, or are prescribed at the door
+    assert listed > 100
+    assert unordered < 0.1 * listed
 
 
 @pytest.mark.parametrize(
@@ -120,7 +124,7 @@ def test_results_and_drugs_of_a_summary_are_those_of_the_chart(database: duckdb.
         ("ECGs out of order", "count(*) from ecg.machine_measurements where not (qrs_onset < qrs_end and qrs_end < t_end and coalesce(nullif(p_end, 29999), 0) < qrs_onset and (t_end = 29999 or t_end < rr_interval + qrs_onset + 200))", 0, 0),
         ("ECGs that were not measured", "avg((t_end = 29999)::int) from ecg.machine_measurements", 0.01, 0.1),
         ("ECGs without a record", "count(*) from ecg.machine_measurements m where not exists (from ecg.record_list r where r.study_id = m.study_id and r.ecg_time = m.ecg_time)", 0, 0),
-        ("ECGs of patients with several", "count(*) from (select 1 from ecg.machine_measurements group by subject_id having count(*) > 1)", 20, 175),
+        ("patients with several ECGs", "count(*) / (select count(*) from hosp.patients) from (select 1 from ecg.machine_measurements group by subject_id having count(*) > 1)", 0.1, 0.9),
     ],
     ids=lambda argument: argument.replace(" ", "_") if isinstance(argument, str) and " from " not in argument else "",
 )  # fmt: skip

@@ -268,3 +268,47 @@ def test_the_height_in_the_chart_and_in_the_clinic_is_the_same(tmp_path: Path) -
         found += len(clinic)
         assert all(abs(inches * 2.54 - chart.person.height_cm) <= 1.3 for inches in clinic)
     assert found
+
+
+def test_the_background_follows_a_planted_ventilation(tmp_path: Path) -> None:
+    body = 'event = [{ source = "icu.procedureevents", item = 225792, at = "-3h", ends = "+9h" }]\n'
+    for number in range(5):
+        chart = plant_one(tmp_path, body, anchor="unit", number=number)
+        (span,) = rows_of(chart, "icu.procedureevents", 225792)
+        assert not rows_of(chart, "icu.procedureevents", 227194)
+        breathes = rows_of(chart, "icu.chartevents", 226732)
+        tubed = [row["charttime"] for row in breathes if row["value"] == "Endotracheal tube"]
+        assert tubed
+        assert all(span["starttime"] <= time < span["endtime"] for time in tubed)
+        assert len(tubed) < len(breathes)
+
+
+def test_a_result_in_words_stands_beside_the_numbers_of_its_specimen(tmp_path: Path) -> None:
+    chart = plant_one(
+        tmp_path,
+        "event = [\n"
+        '{ source = "hosp.labevents", item = 50821, at = "+5h", value = 82, specimen = "a" },\n'
+        '{ source = "hosp.labevents", item = 52033, at = "+5h", text = "CENTRAL VENOUS.", specimen = "a" },\n]\n',
+    )
+    (gas,) = [row for row in rows_of(chart, "hosp.labevents", 50821) if row["valuenum"] == "82"]
+    kinds = [
+        row["value"]
+        for row in rows_of(chart, "hosp.labevents", 52033)
+        if row["specimen_id"] == gas["specimen_id"]
+    ]
+    assert kinds == ["CENTRAL VENOUS."]
+
+
+def test_a_prescription_says_when_it_was_ordered_how_much_and_how_often(tmp_path: Path) -> None:
+    body = (
+        'suppress = [{ source = "hosp.prescriptions", names = "enoxaparin", from = "-400d", to = "+400d" }]\n'
+        'event = [{ source = "hosp.prescriptions", name = "Enoxaparin Sodium", at = "+20m", ordered = "+0h", '
+        'text = "30-40", per_day = 0 }]\n'
+    )
+    chart = plant_one(tmp_path, body, anchor="ward")
+    (row,) = [row for row in chart.rows["hosp.prescriptions"] if row["drug"] == "Enoxaparin Sodium"]
+    (order,) = [one for one in chart.rows["hosp.poe"] if one["poe_id"] == row["poe_id"]]
+    (filled,) = [one for one in chart.rows["hosp.pharmacy"] if one["pharmacy_id"] == row["pharmacy_id"]]
+    assert order["ordertime"] == chart.index_time
+    assert (row["dose_val_rx"], row["doses_per_24_hrs"]) == ("30-40", None)
+    assert filled["doses_per_24_hrs"] is None
