@@ -176,21 +176,25 @@ def add_order(
     route: str | None = None,
     dose: float | None = None,
     unit: str | None = None,
+    ordered: datetime | None = None,
+    written: str | None = None,
 ) -> Row:
     """Write the order, its pharmacy record and its prescription; the order's row.
 
-    Prescription times are whole hours; the order is written some minutes before `begins`.
+    Prescription times are whole hours; the order is written some minutes before `begins` unless `ordered`
+    says when. `written` is the dose where it is no number.
     """
     hadm_id = admission.hadm_id if admission else None
     provider, pharmacy_id = pick_provider(rng), chart.ids.next("pharmacy")
-    ordered = begins - timedelta(minutes=rng.randint(3, 14), seconds=rng.randrange(60))
+    before = timedelta(minutes=rng.randint(3, 14), seconds=rng.randrange(60))
+    ordered = begins - before if ordered is None else ordered
     starts, stops = begins.replace(minute=0, second=0), ends.replace(minute=0, second=0)
     order = add_poe(chart, hadm_id, ordered, "Medications", None, provider)
     order["_pharmacy_id"] = pharmacy_id
     route = route or drug.route
     shared: Row = {"hadm_id": hadm_id, "pharmacy_id": pharmacy_id, "_order": order}
     _add_pharmacy(chart, {**shared, "starttime": starts, "stoptime": stops}, drug, ordered, route, rng)
-    given = f"{drug.dose if dose is None else dose:g}"
+    given = written or f"{drug.dose if dose is None else dose:g}"
     shared |= {"order_provider_id": provider, "starttime": starts, "stoptime": stops, "route": route}
     chart.add(
         "hosp.prescriptions",

@@ -32,14 +32,14 @@ Source = Literal[
 _SOURCE_KEYS: dict[str, tuple[frozenset[str], frozenset[str]]] = {
     source: (frozenset(required.split()), frozenset(allowed.split()))
     for source, required, allowed in (
-        ("hosp.labevents", "item", "value unit stored comment null_value specimen jitter_draw_minutes"),
+        ("hosp.labevents", "item", "value text unit stored comment null_value specimen jitter_draw_minutes"),
         (
             "hosp.microbiologyevents",
             "specimen",
             "test organism stored comment antibiotics date_only cancelled specimen_key",
         ),
         ("hosp.emar", "name event", "route dose unit stored order"),
-        ("hosp.prescriptions", "name", "route dose unit ends"),
+        ("hosp.prescriptions", "name", "route dose text unit per_day ordered ends"),
         ("hosp.poe", "order_type", "subtype transaction field_name field_value"),
         ("hosp.omr", "name text", ""),
         ("ed.pyxis", "name", ""),
@@ -95,8 +95,9 @@ class Event(Strict):
     """One planted row, or a series of rows with `every` and `until` (included).
 
     Which keys belong to which source is checked. `stored` is the storetime, `ends` the end or stop
-    time, both offsets from T. For a lab, rows with the same `specimen` share a specimen; for a culture,
-    `specimen` is its type. `value` is the amount of an infusion, `dose` that of an eMAR row, `moment` the
+    time, both offsets from T. For a lab, rows with the same `specimen` share a specimen, and `text` is a
+    result in words; for a culture, `specimen` is its type. Of a prescription `text` is the dose as it is
+    written, `per_day` how often it is given (0 if the order does not say), `ordered` when it was ordered. `value` is the amount of an infusion, `dose` that of an eMAR row, `moment` the
     date and time that a datetimeevents row states, an offset from T.
     """
 
@@ -128,6 +129,8 @@ class Event(Strict):
     route: str | None = None
     dose: float | None = None
     order: bool = True
+    per_day: int | None = Field(default=None, ge=0)
+    ordered: Offset | None = None
     order_type: str | None = None
     subtype: str | None = None
     transaction: Literal["New", "Change", "D/C"] = "New"
@@ -153,14 +156,20 @@ class Event(Strict):
             raise ValueError(f"{self.source} has no {', '.join(foreign)}")
         if (self.every is None) != (self.until is None):
             raise ValueError("every and until go together")
-        if self.source == "hosp.labevents" and self.null_value == (self.value is not None):
-            raise ValueError("a lab has either a value or null_value = true")
+        if self.source == "hosp.labevents":
+            self._check_result()
         self._check_culture()
         if self.transaction == "D/C" and self.field_name is not None:
             raise ValueError("an order's end has no detail; field_value alone says which order it ends")
         if self.transaction != "D/C" and (self.field_name is None) != (self.field_value is None):
             raise ValueError("field_name and field_value go together")
         return self
+
+    def _check_result(self) -> None:
+        if (self.value is not None) + self.null_value + (self.text is not None) != 1:
+            raise ValueError("a lab has either a value or null_value = true, or a text")
+        if self.text is not None and self.specimen is None:
+            raise ValueError("a result in words stands beside a number of its specimen")
 
     def _check_culture(self) -> None:
         if self.cancelled and (self.organism is not None or self.antibiotics is not None):

@@ -155,8 +155,9 @@ def add_specimen(
     *,
     stored: datetime | None = None,
     comment: str | None = None,
+    texts: Mapping[int, str] | None = None,
 ) -> list[Row]:
-    """Write one specimen's results: itemid → value, None for a result without one."""
+    """Write one specimen's results: itemid → value, None for a result without one; `texts` are in words."""
     gas = any(lab_item(itemid).category == "Blood Gas" for itemid in values)
     if stored is None:
         stored = time + timedelta(minutes=rng.randint(3, 14) if gas else rng.randint(28, 95))
@@ -176,7 +177,7 @@ def add_specimen(
         chart.add("hosp.labevents", {**shared, **_result(lab_item(itemid), value, comment, rng)})
         for itemid, value in values.items()
     ]
-    for itemid, text in _texts(values, rng):
+    for itemid, text in {**dict(_texts(values, rng)), **(texts or {})}.items():
         chart.add("hosp.labevents", {**shared, "itemid": itemid, "value": text, "comments": "___"})
     return rows
 

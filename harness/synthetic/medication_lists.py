@@ -49,7 +49,8 @@ def _ordered(chart: Chart, admission: Admission) -> Iterator[Row]:
     start, end = admission.arrived, admission.discharged
     seen = set()
     for row in chart.rows["hosp.prescriptions"]:
-        taken = str(row["route"]).startswith(_TAKEN) and float(row["dose_val_rx"] or 0) > 0
+        least = str(row["dose_val_rx"] or 0).split("-")[0]
+        taken = str(row["route"]).startswith(_TAKEN) and float(least) > 0
         here = row["drug_type"] == "MAIN" and row["starttime"] and start <= row["starttime"] <= end
         if taken and here and row["drug"].strip() not in seen:
             seen.add(row["drug"].strip())

@@ -17,6 +17,7 @@ class PlantedLabs:
         self._chart, self._rng = planting.chart, planting.rng
         self._physiology = Physiology(planting.chart, "plant values")
         self._specimens: dict[object, dict[int, float | None]] = {}
+        self._texts: dict[object, dict[int, str]] = {}
         self._drawn: dict[object, tuple[datetime, datetime | None, str | None]] = {}
 
     def note(self, event: Event, offset: timedelta, shift: timedelta) -> None:
@@ -28,6 +29,9 @@ class PlantedLabs:
         alone = timedelta(minutes=self._rng.randint(-event.jitter_draw_minutes, event.jitter_draw_minutes))
         drawn = planting.time(offset, shift + alone).replace(second=0)
         self._drawn.setdefault(key, (drawn, planting.end(event.stored, shift), event.comment))
+        if event.text is not None:
+            self._texts.setdefault(key, {})[item.itemid] = event.text
+            return
         value = None if event.null_value else planting.value(event, item.digits)
         self._specimens.setdefault(key, {})[item.itemid] = value
 
@@ -43,7 +47,8 @@ class PlantedLabs:
         segment = self._chart.icu_at(time)
         admission = self._chart.admission_at(time)
         place = "icu" if segment else ("ward" if admission else "ed")
-        rows = add_specimen(self._chart, values, time, place, self._rng, stored=stored, comment=None)
+        texts = self._texts.get(key, {})
+        rows = add_specimen(self._chart, values, time, place, self._rng, stored=stored, texts=texts)
         for row in rows:
             if comment is not None and row["itemid"] in values:
                 row["comments"] = comment

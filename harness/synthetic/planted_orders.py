@@ -33,7 +33,9 @@ def write_prescription(planting: Planting, event: Event, offset: timedelta, shif
     """Write one order of a drug with its prescription."""
     chart, time = planting.chart, planting.time(offset, shift)
     ends = planting.end(event.ends, shift) or time + timedelta(hours=planting.rng.randint(24, 96))
-    add_order(chart, chart.admission_at(time), _drug(event), time, ends, planting.rng)
+    ordered = planting.end(event.ordered, shift)
+    drug, admission = _drug(event), chart.admission_at(time)
+    add_order(chart, admission, drug, time, ends, planting.rng, ordered=ordered, written=event.text)
 
 
 def _drug(event: Event) -> Drug:
@@ -43,7 +45,10 @@ def _drug(event: Event) -> Drug:
     base = known[0] if known else replace(drugs()[0], code=name[:4].upper() + "1", use="acute", hours=())
     route, unit = event.route or base.route, event.unit or base.unit
     dose = base.dose if event.dose is None else event.dose
-    return replace(base, name=base.name if known else name, route=route, unit=unit, dose=dose)
+    per_day = base.per_day if event.per_day is None else event.per_day
+    return replace(
+        base, name=base.name if known else name, route=route, unit=unit, dose=dose, per_day=per_day
+    )
 
 
 class PlantedOrders:
