@@ -17,7 +17,7 @@ from harness.synthetic.stays import Admission, Segment, draw_admissions
 _VENTILATION = 225792
 _THEATRE = (225470, 225469)
 _FROM_THE_DOOR = ("ketoacidosis", "haemorrhage", "respiratory", "sodium")
-_LATER = {"platelets": timedelta(hours=126)}
+_LATER = {"platelets": timedelta(hours=126), "warfarin": timedelta(hours=32)}
 """Conditions that bring the patient to the ICU, and those that show so long after admission."""
 
 Row = dict[str, Any]

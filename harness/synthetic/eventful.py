@@ -97,7 +97,7 @@ def _kidney(chart: Chart, rng: Random) -> None:
 
 
 def _warfarin(chart: Chart, rng: Random) -> None:
-    begins = _hours_from(chart, rng, -62, -8)
+    begins = chart.index_admission.admitted + timedelta(hours=rng.uniform(2, 12))
     _give(chart, _drug("Warfarin"), _every(begins, 24, rng.randint(2, 5), rng), rng)
     if rng.random() < 0.4:
         _give(chart, _drug("Phytonadione"), [_hours_from(chart, rng, 2, 14)], rng)

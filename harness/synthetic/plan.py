@@ -31,8 +31,9 @@ _EVENTFUL = (
     "respiratory",
     "diabetes",
 )
-_LEAST_DAYS = {"platelets": 11.0}
+_LEAST_DAYS = {"platelets": 11.0, "warfarin": 4.0}
 """What takes its time to show → the shortest admission in days."""
+_IN_ICU = ("ketoacidosis", "hypoglycaemia", "haemorrhage", "respiratory")
 _STRIDE = 37
 _OPERATED = ("surgical", "trauma", "neuro")
 _ORDINARY = ("cardiac", "surgical", "trauma", "neuro", "bleeding", "airway", "infection")
@@ -150,13 +151,15 @@ def _bounds(plants: Sequence[Plant], anchor: str) -> StayBounds:
 
 def _neighbour(number: int, index: int, models: Sequence[Case]) -> Case:
     model = models[number * _STRIDE % len(models)]
+    conditions, bounds = model.conditions, model.bounds
     # every other neighbour has what the scenarios ask about, so that cases arise by themselves too
-    eventful = number % 2 and model.anchor != "theatre"
-    conditions = (_EVENTFUL[number // 2 % len(_EVENTFUL)],) if eventful else model.conditions
-    bounds = model.bounds
-    if eventful and conditions[0] in _LEAST_DAYS:
-        days = max(bounds.admission_days or 0, _LEAST_DAYS[conditions[0]])
-        bounds = bounds.model_copy(update={"admission_days": days})
+    if number % 2 and model.anchor != "theatre":
+        condition = _EVENTFUL[number // 2 % len(_EVENTFUL)]
+        turned = [models[(number * _STRIDE + step) % len(models)] for step in range(len(models))]
+        model = next((other for other in turned if _lets_arise(other, condition)), model)
+        days = max(model.bounds.admission_days or 0, _LEAST_DAYS.get(condition, 0))
+        conditions = (condition,)
+        bounds = model.bounds.model_copy(update={"admission_days": days or None})
     return replace(
         model,
         key=f"neighbour/{number}",
@@ -166,3 +169,10 @@ def _neighbour(number: int, index: int, models: Sequence[Case]) -> Case:
         bounds=bounds,
         conditions=conditions,
     )
+
+
+def _lets_arise(model: Case, condition: str) -> bool:
+    """Whether a patient who is where the model is stays, in the right unit, for the condition to show."""
+    presence, unit = model.presence, model.anchor in ("icu", "unit")
+    stays = presence.discharged is None and presence.died is None and presence.emar
+    return stays and model.anchor != "theatre" and (unit or condition not in _IN_ICU)

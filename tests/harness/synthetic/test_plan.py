@@ -65,7 +65,7 @@ def test_neighbours_have_the_anchors_and_bounds_of_carriers(tmp_path: Path) -> N
     assert {(case.anchor, case.bounds.icu_hours, case.presence) for case in neighbours} == carriers
     # what takes long to show needs a longer admission than the carriers'
     longer = [case for case in neighbours if case.bounds.admission_days]
-    assert {case.conditions for case in longer} == {("platelets",)}
+    assert {case.conditions for case in longer} == {("platelets",), ("warfarin",)}
 
 
 def test_a_mix_that_no_plant_can_fill_is_named(tmp_path: Path) -> None:
