@@ -113,3 +113,76 @@ select subject_id, stay_id, starttime, endtime, itemid
 from icu.procedureevents
 where itemid in (225441, 225802, 225803, 225805, 225809, 225955)
   and coalesce(statusdescription, '') <> 'Rewritten';
+
+-- Stretches of invasive ventilation: the rows of 225792, joined where an hour or less lies between them. In a stay
+-- without such a row they follow from what was charted, as in mimic-code's concept of ventilation: from a row that
+-- names an endotracheal tube (226732) or a mode of invasive ventilation (223849; 229314 of Hamilton ventilators) to
+-- the next row that names another device or a mode for masks; rows of one stretch lie less than 14 hours apart.
+create or replace temp macro invasive_ventilation() as table
+with
+recorded as (
+    select subject_id, hadm_id, stay_id, starttime as begins, endtime as ends
+    from icu.procedureevents
+    where itemid = 225792 and endtime > starttime and coalesce(statusdescription, '') <> 'Rewritten'
+),
+joined as (
+    select *, sum(apart) over (partition by stay_id order by begins, ends) as number
+    from (
+        select
+            *,
+            case
+                when begins <= max(ends) over (
+                    partition by stay_id order by begins, ends rows between unbounded preceding and 1 preceding)
+                    + interval 1 hour then 0
+                else 1
+            end as apart
+        from recorded
+    )
+),
+spoken as (
+    select
+        subject_id, hadm_id, stay_id, charttime,
+        case
+            when itemid = 226732 then trim(value) = 'Endotracheal tube'
+            when trim(value) in (
+                '(S) CMV', 'APRV', 'APRV/Biphasic+ApnPress', 'APRV/Biphasic+ApnVol', 'APV (cmv)', 'Ambient',
+                'Apnea Ventilation', 'CMV', 'CMV/ASSIST', 'CMV/ASSIST/AutoFlow', 'CMV/AutoFlow', 'CPAP/PPS',
+                'CPAP/PSV+Apn TCPL', 'CPAP/PSV+ApnPres', 'CPAP/PSV+ApnVol', 'MMV', 'MMV/AutoFlow', 'MMV/PSV',
+                'MMV/PSV/AutoFlow', 'P-CMV', 'PCV+', 'PCV+/PSV', 'PCV+Assist', 'PRES/AC', 'PRVC/AC', 'PRVC/SIMV',
+                'PSV/SBT', 'SIMV', 'SIMV/AutoFlow', 'SIMV/PRES', 'SIMV/PSV', 'SIMV/PSV/AutoFlow', 'SIMV/VOL',
+                'SYNCHRON MASTER', 'SYNCHRON SLAVE', 'VOL/AC', 'APV (simv)', 'P-SIMV', 'VS', 'ASV') then true
+            when trim(value) in ('DuoPaP', 'NIV', 'NIV-ST') then false
+        end as invasive
+    from icu.chartevents
+    where itemid in (226732, 223849, 229314) and stay_id not in (select stay_id from recorded)
+),
+noted as (
+    select subject_id, hadm_id, stay_id, charttime, bool_or(invasive) as invasive
+    from spoken
+    where invasive is not null
+    group by subject_id, hadm_id, stay_id, charttime
+),
+turned as (
+    select
+        *, lag(invasive) over w as was_invasive, lag(charttime) over w as before, lead(charttime) over w as after
+    from noted
+    window w as (partition by stay_id order by charttime)
+),
+charted as (
+    select
+        *,
+        sum(case when was_invasive and charttime < before + interval 14 hour then 0 else 1 end)
+            over (partition by stay_id order by charttime) as number
+    from turned
+    where invasive
+)
+select subject_id, hadm_id, stay_id, min(begins) as begins, max(ends) as ends
+from joined
+group by subject_id, hadm_id, stay_id, number
+union all
+select
+    subject_id, hadm_id, stay_id, min(charttime),
+    max(case when after < charttime + interval 14 hour then after else charttime end)
+from charted
+group by subject_id, hadm_id, stay_id, number
+having min(charttime) < max(charttime);
