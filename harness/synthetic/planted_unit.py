@@ -75,6 +75,8 @@ def write_input(planting: Planting, event: Event, offset: timedelta, shift: time
 def _kind(item: ChartItem, by_rate: bool) -> str:
     if item.category == "Blood Products/Colloids":
         return "blood"
+    if item.category == "Antibiotics":
+        return "antibiotic"
     if not by_rate:
         return "push"
     return "fluid" if item.category == "Fluids/Intake" else "drip"
