@@ -107,6 +107,13 @@ from hosp.poe_detail d
 join hosp.poe o using (subject_id, poe_id)
 where regexp_matches(concat_ws(' ', d.field_name, d.field_value), 'comfort (measures|care)', 'i');
 
+-- Patients with a code of end-stage renal disease or of dependence on dialysis in any admission.
+create or replace temp macro maintenance_dialysis() as table
+select distinct subject_id
+from hosp.diagnoses_icd
+where (icd_version = 10 and icd_code in ('N186', 'Z992'))
+   or (icd_version = 9 and (icd_code = '5856' or icd_code like 'V451%'));
+
 -- Dialysis procedures, intermittent and continuous (those of mimic-code's rrt concept), and peritoneal.
 create or replace temp macro dialyses() as table
 select subject_id, stay_id, starttime, endtime, itemid

@@ -50,12 +50,6 @@ ordered as (
            or (regexp_matches(drug, 'gentamicin|tobramycin|amikacin|streptomycin', 'i')
                and intravenous(nullif(trim(route), ''), drug)))
 ),
-maintenance as (
-    select distinct subject_id
-    from hosp.diagnoses_icd
-    where (icd_version = 10 and (icd_code = 'N186' or icd_code = 'Z992'))
-       or (icd_version = 9 and (icd_code = '5856' or icd_code like 'V451%'))
-),
 eligible as (
     select f.*
     from first_injury f
@@ -67,7 +61,7 @@ eligible as (
             and greatest(o.starttime, o.available_at) <= f.available_at
             and (o.stoptime is null or o.stoptime > f.available_at - interval 48 hour)
             and coalesce(o.stoptime, f.dischtime) >= o.starttime)
-      and f.subject_id not in (select subject_id from maintenance)
+      and f.subject_id not in (select subject_id from maintenance_dialysis())
       and not exists (
           select 1 from dialyses() d
           where d.subject_id = f.subject_id
