@@ -74,7 +74,7 @@ def _item(row: Row, rng: Random) -> str:
 
 
 def _hold(item: str) -> str:
-    name = item.split(" ")[0]
+    name = re.split(r" \d", item)[0]
     return f"HELD- {item}. This medication was held. Do not restart {name} until you have seen your PCP"
 
 

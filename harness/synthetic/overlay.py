@@ -7,7 +7,7 @@ from functools import partial
 from harness.synthetic.chart import Chart
 from harness.synthetic.planted_cultures import PlantedCultures
 from harness.synthetic.planted_labs import PlantedLabs
-from harness.synthetic.planted_orders import PlantedOrders, write_administration, write_prescription
+from harness.synthetic.planted_orders import PlantedDoses, PlantedOrders, write_prescription
 from harness.synthetic.planted_unit import (
     PlantedOutputs,
     write_date,
@@ -30,7 +30,7 @@ def plant(chart: Chart, planted: Plant) -> None:
     writers: dict[str, Writer] = {
         "hosp.labevents": labs.note,
         "hosp.microbiologyevents": cultures.write,
-        "hosp.emar": partial(write_administration, planting),
+        "hosp.emar": PlantedDoses(planting).write,
         "hosp.prescriptions": partial(write_prescription, planting),
         "hosp.poe": orders.write,
         "hosp.omr": partial(write_measurement, planting),

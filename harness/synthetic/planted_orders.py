@@ -1,7 +1,7 @@
 """Planted doses, prescriptions and provider orders."""
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from harness.synthetic.administrations import add_administration
 from harness.synthetic.chart import Row, pick_provider
@@ -9,24 +9,41 @@ from harness.synthetic.dictionaries import Drug, drugs
 from harness.synthetic.drugs import add_order, add_poe
 from harness.synthetic.planting import Planting
 from harness.synthetic.plants import Event
+from harness.synthetic.stays import Admission
 
 
-def write_administration(planting: Planting, event: Event, offset: timedelta, shift: timedelta) -> None:
-    """Write one eMAR row, with its order unless the event says that there is none."""
-    chart, rng = planting.chart, planting.rng
-    time, drug = planting.time(offset, shift), _drug(event)
-    if not (chart.person.emar and chart.records_doses(time)):
-        raise planting.refusal(
-            f"{event.source} is planted {offset} from T, where presence has no eMAR",
-            "plant it within emar_from and emar_until, or let the chart have an eMAR",
+class PlantedDoses:
+    """Rows of the administration record; the doses of a series have one order."""
+
+    def __init__(self, planting: Planting) -> None:
+        self._planting = planting
+        self._orders: dict[int, Row] = {}
+
+    def write(self, event: Event, offset: timedelta, shift: timedelta) -> None:
+        """Write one eMAR row, with its order unless the event says that there is none."""
+        planting, chart = self._planting, self._planting.chart
+        time, drug = planting.time(offset, shift), _drug(event)
+        if not (chart.person.emar and chart.records_doses(time)):
+            raise planting.refusal(
+                f"{event.source} is planted {offset} from T, where presence has no eMAR",
+                "plant it within emar_from and emar_until, or let the chart have an eMAR",
+            )
+        admission = chart.admission_at(time)
+        order = self._order(event, drug, time, admission) if event.order else None
+        stored = planting.end(event.stored, shift)
+        add_administration(
+            chart, admission, drug, time, event.event, planting.rng, order=order, stored=stored
         )
-    admission = chart.admission_at(time)
-    order = None
-    if event.order:
-        ends = time + timedelta(hours=1 if drug.use == "acute" else 24)
-        order = add_order(chart, admission, drug, time, ends, rng)
-    stored = planting.end(event.stored, shift)
-    add_administration(chart, admission, drug, time, event.event, rng, order=order, stored=stored)
+
+    def _order(self, event: Event, drug: Drug, time: datetime, admission: Admission | None) -> Row:
+        if id(event) not in self._orders:
+            last = max(time, self._planting.chart.index_time + (event.until or event.at))
+            ends = last + timedelta(hours=1 if drug.use == "acute" else 24)
+            if event.every is not None and admission is not None:
+                ends = max(time + timedelta(hours=1), min(ends, admission.discharged))
+            chart, rng = self._planting.chart, self._planting.rng
+            self._orders[id(event)] = add_order(chart, admission, drug, time, ends, rng)
+        return self._orders[id(event)]
 
 
 def write_prescription(planting: Planting, event: Event, offset: timedelta, shift: timedelta) -> None:

@@ -312,3 +312,17 @@ def test_a_prescription_says_when_it_was_ordered_how_much_and_how_often(tmp_path
     assert order["ordertime"] == chart.index_time
     assert (row["dose_val_rx"], row["doses_per_24_hrs"]) == ("30-40", None)
     assert filled["doses_per_24_hrs"] is None
+
+
+def test_the_doses_of_a_series_have_one_order_that_lasts_as_long(tmp_path: Path) -> None:
+    body = (
+        'event = [{ source = "hosp.emar", at = "-16h", every = "8h", until = "+8h", name = "Mystery",'
+        ' event = "Administered", route = "PO" }]\n'
+    )
+    chart = plant_one(tmp_path, body, anchor="ward")
+    doses = [row for row in chart.rows["hosp.emar"] if row["medication"] == "Mystery"]
+    assert len(doses) == 4
+    assert len({row["poe_id"] for row in doses}) == len({row["pharmacy_id"] for row in doses}) == 1
+    (drug,) = [row for row in chart.rows["hosp.prescriptions"] if row["drug"] == "Mystery"]
+    assert drug["starttime"] <= doses[0]["charttime"]
+    assert drug["stoptime"] >= doses[-1]["charttime"].replace(minute=0)
