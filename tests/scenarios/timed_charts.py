@@ -53,6 +53,7 @@ class Chart:
     registered: tuple[float, float] | None = None
     icu: tuple[float, float] | None = None
     age: int = 60
+    sex: str = "F"
     earlier: tuple[float, float] | None = None
 
 
@@ -198,7 +199,7 @@ def _rows(number: int, chart: Chart) -> Iterable[tuple[str, dict[str, Any]]]:
     person = {"subject_id": 1000 + number}
     admission = person | {"hadm_id": 2000 + number}
     admitted = chart.ed[1] if chart.ed else -2 * DAY
-    yield "hosp.patients", person | {"gender": "F", "anchor_age": chart.age, "anchor_year": T.year}
+    yield "hosp.patients", person | {"gender": chart.sex, "anchor_age": chart.age, "anchor_year": T.year}
     stay = {"admittime": after(admitted), "dischtime": after(chart.leaves), "hospital_expire_flag": 0}
     if chart.died is not None:
         stay |= {"deathtime": after(chart.died), "hospital_expire_flag": 1}
