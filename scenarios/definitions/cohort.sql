@@ -96,6 +96,24 @@ where itemid in (select unnest(items))
   and amount > 0
   and coalesce(statusdescription, '') <> 'Rewritten';
 
+-- Orders of antibacterials that act in the whole body (names and routes as in mimic-code's antibiotic concept, less
+-- what stays on the skin, in the eye or ear, or in the gut).
+create or replace temp macro antibacterial_orders() as table
+select subject_id, starttime
+from hosp.prescriptions
+where drug_type <> 'BASE'
+  and regexp_matches(route, '^(iv\b|ivpb|im\b|po\b|po/ng|ng\b|og|oral|dialys|pb\b|[gj][ -]?tube)', 'i')
+  and regexp_matches(drug, 'cillin|\bcef|cephalexin|ceph|penem|bactam|aztreonam|azactam|floxacin|\bcipro|levaquin|avelox'
+      || '|gentamicin|tobramycin|amikacin|streptomycin|kanamycin|vancomycin|vancocin|telavancin|oritavancin|dalbavancin'
+      || '|daptomycin|cubicin|linezolid|zyvox|tedizolid|clindamycin|cleocin|azithromycin|zithromax|erythromycin'
+      || '|erythrocin|clarithromycin|biaxin|doxycycl|minocycl|tetracycl|tigecycl|eravacycl|omadacycl|metronidazole|flagyl'
+      || '|sulfamethoxazole|trimethoprim|bactrim|septra|smz-tmp|sulfadiazine|nitrofurantoin|macrobid|macrodantin'
+      || '|fosfomycin|monurol|rifamp|rifadin|chloramphenicol|colisti|polymyxin|quinupristin|synercid'
+      || '|zosyn|unasyn|augmentin|timentin|ancef|keflex|rocephin|maxipime|zinacef|fortaz', 'i')
+  and not regexp_matches(drug, 'cream|\bgel\b|ointment|ophth|\botic|\beye|\bear\b|desensiti|lock|irrigat', 'i')
+  -- by mouth these stay in the gut
+  and not (regexp_matches(drug, 'vancomycin|vancocin', 'i') and not regexp_matches(route, '^iv', 'i'));
+
 -- When comfort care was charted or ordered.
 create or replace temp macro comfort_care() as table
 select subject_id, charttime as since

@@ -25,22 +25,6 @@ culture as (
     group by subject_id, micro_specimen_id, charttime
     having not bool_or(coalesce(org_itemid, 0) = 90760)
 ),
-antibacterial as (
-    select subject_id, starttime
-    from hosp.prescriptions
-    where drug_type <> 'BASE'
-      and regexp_matches(route, '^(iv\b|ivpb|im\b|po\b|po/ng|ng\b|og|oral|dialys|pb\b|[gj][ -]?tube)', 'i')
-      and regexp_matches(drug, 'cillin|\bcef|cephalexin|ceph|penem|bactam|aztreonam|azactam|floxacin|\bcipro|levaquin|avelox'
-          || '|gentamicin|tobramycin|amikacin|streptomycin|kanamycin|vancomycin|vancocin|telavancin|oritavancin|dalbavancin'
-          || '|daptomycin|cubicin|linezolid|zyvox|tedizolid|clindamycin|cleocin|azithromycin|zithromax|erythromycin'
-          || '|erythrocin|clarithromycin|biaxin|doxycycl|minocycl|tetracycl|tigecycl|eravacycl|omadacycl|metronidazole|flagyl'
-          || '|sulfamethoxazole|trimethoprim|bactrim|septra|smz-tmp|sulfadiazine|nitrofurantoin|macrobid|macrodantin'
-          || '|fosfomycin|monurol|rifamp|rifadin|chloramphenicol|colisti|polymyxin|quinupristin|synercid'
-          || '|zosyn|unasyn|augmentin|timentin|ancef|keflex|rocephin|maxipime|zinacef|fortaz', 'i')
-      and not regexp_matches(drug, 'cream|\bgel\b|ointment|ophth|\botic|\beye|\bear\b|desensiti|lock|irrigat', 'i')
-      -- by mouth these stay in the gut
-      and not (regexp_matches(drug, 'vancomycin|vancocin', 'i') and not regexp_matches(route, '^iv', 'i'))
-),
 eligible as (
     select f.*
     from first_high f
@@ -50,7 +34,7 @@ eligible as (
           where c.subject_id = f.subject_id
             and c.charttime between f.charttime - interval 6 hour and f.charttime + interval 6 hour)
       and exists (
-          select 1 from antibacterial b
+          select 1 from antibacterial_orders() b
           where b.subject_id = f.subject_id
             and b.starttime between f.charttime - interval 24 hour and f.charttime + interval 24 hour)
     qualify row_number() over (partition by f.subject_id order by f.charttime, f.labevent_id) = 1
