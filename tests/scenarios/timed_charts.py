@@ -43,7 +43,8 @@ class Chart:
     """One patient on a ward from two days before T to three days after, with these further rows.
 
     `ed` is the stay in the emergency room; the admission's registered times are the same unless given.
-    `earlier` is an earlier admission, from and to; rows made for it say so.
+    `goes` is where to (discharge_location). `earlier` is an earlier admission, from and to; rows made for it
+    say so.
     """
 
     rows: Sequence[Row] = ()
@@ -54,6 +55,7 @@ class Chart:
     icu: tuple[float, float] | None = None
     age: int = 60
     sex: str = "F"
+    goes: str | None = None
     earlier: tuple[float, float] | None = None
 
 
@@ -201,6 +203,8 @@ def _rows(number: int, chart: Chart) -> Iterable[tuple[str, dict[str, Any]]]:
     admitted = chart.ed[1] if chart.ed else -2 * DAY
     yield "hosp.patients", person | {"gender": chart.sex, "anchor_age": chart.age, "anchor_year": T.year}
     stay = {"admittime": after(admitted), "dischtime": after(chart.leaves), "hospital_expire_flag": 0}
+    if chart.goes is not None:
+        stay |= {"discharge_location": chart.goes}
     if chart.died is not None:
         stay |= {"deathtime": after(chart.died), "hospital_expire_flag": 1}
     if registered := chart.registered or chart.ed:
