@@ -146,6 +146,9 @@ def _bounds(plants: Sequence[Plant], anchor: str) -> StayBounds:
         icu_hours=max((stay.icu_hours for stay in stays if stay.icu_hours), default=None),
         admission_days=max((stay.admission_days for stay in stays if stay.admission_days), default=None),
         days_before=max((stay.days_before for stay in stays if stay.days_before), default=None),
+        icu_hours_before=max(
+            (stay.icu_hours_before for stay in stays if stay.icu_hours_before), default=None
+        ),
     )
 
 

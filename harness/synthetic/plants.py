@@ -185,11 +185,15 @@ class Profile(Strict):
 
 
 class StayBounds(Strict):
-    """Lower bounds of the first ICU stay's length, the admission's, and the days in hospital before T."""
+    """Lower bounds of the first ICU stay's length, the admission's, and the days in hospital before T.
+
+    `icu_hours_before` is how long the patient has been in the ICU at T, of the anchor `unit` only.
+    """
 
     icu_hours: float | None = Field(default=None, gt=0)
     admission_days: float | None = Field(default=None, gt=0)
     days_before: float | None = Field(default=None, gt=0)
+    icu_hours_before: float | None = Field(default=None, gt=0)
 
 
 class Presence(Strict):
@@ -308,6 +312,8 @@ class Plant(Strict):
             raise ValueError(f"anchor {self.anchor} knows icu_until only together with icu_from")
         if self.stay.days_before is not None and self.anchor in ("ed", "admission", "discharge"):
             raise ValueError(f"anchor {self.anchor} excludes days_before")
+        if self.stay.icu_hours_before is not None and self.anchor != "unit":
+            raise ValueError(f"anchor {self.anchor} excludes icu_hours_before")
         if presence.icu_until is not None and here and presence.icu_until <= timedelta(0):
             raise ValueError("the ICU stay that holds T ends after T")
         return self

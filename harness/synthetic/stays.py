@@ -105,7 +105,10 @@ def _draw_path(
     anchor: str, index_time: datetime, bounds: StayBounds, presence: Presence, rng: Random
 ) -> _Path:
     if anchor in ("icu", "unit"):
-        lead = timedelta(0) if anchor == "icu" else timedelta(minutes=round(rng.uniform(14, 26) * 60))
+        hours = max(14.0, bounds.icu_hours_before or 0)
+        lead = (
+            timedelta(0) if anchor == "icu" else timedelta(minutes=round(rng.uniform(hours, hours + 12) * 60))
+        )
         out = None if presence.icu_until is None else index_time + presence.icu_until
         path = _icu_path(index_time - lead, lead, bounds, out, rng)
     elif anchor == "theatre":

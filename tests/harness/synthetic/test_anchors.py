@@ -99,3 +99,14 @@ def test_a_patient_may_have_been_in_hospital_for_days(tmp_path: Path, anchor: st
 def test_days_before_need_an_anchor_inside_the_stay(tmp_path: Path, anchor: str) -> None:
     with pytest.raises(ScenarioError, match="excludes days_before"):
         plant_one(tmp_path, "stay = { days_before = 8 }\n", anchor=anchor)
+
+
+def test_the_icu_stay_may_have_lasted_for_some_time_at_t(tmp_path: Path) -> None:
+    for number in range(6):
+        body = "stay = { icu_hours_before = 40, icu_hours = 50 }\n"
+        chart = plant_one(tmp_path, body, anchor="unit", number=number)
+        (_, stay) = next((a, s) for a, s in chart.icu_stays() if s.holds(chart.index_time))
+        assert 40 * HOUR <= chart.index_time - stay.start <= 52 * HOUR
+        assert stay.end > chart.index_time + 10 * HOUR
+    with pytest.raises(ScenarioError, match="excludes icu_hours_before"):
+        plant_one(tmp_path, "stay = { icu_hours_before = 40 }\n", anchor="ward")
