@@ -83,7 +83,9 @@ def draw_admissions(
     presence = case.presence
     path = _draw_path(case.anchor, index_time, case.bounds, presence, rng)
     dies = rng.random() < 0.05 and presence.discharged is None and case.anchor != "discharge"
-    died = presence.died is not None or dies
+    last = max((event.until or event.at for event in case.plant.event), default=None) if case.plant else None
+    outlived = last is None or index_time + last < path.end
+    died = presence.died is not None or (dies and outlived)
     leaving = presence.died if presence.died is not None else presence.discharged
     if leaving is not None:
         path.end = index_time + leaving
