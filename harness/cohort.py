@@ -83,7 +83,7 @@ def build_cohort(store: Store, scenarios: Sequence[Scenario], *, progress: Progr
     strata: list[Stratum] = []
     for scenario in sorted(scenarios, key=lambda each: each.id):
         tell(f"{scenario.id}: finding cases")
-        cases = _label(store, scenario)
+        cases = label_cases(store, scenario)
         tell(f"{scenario.id}: sampling from {len(cases)} cases")
         for verdict, taken in _sample(store, scenario, cases).items():
             rows += taken
@@ -105,7 +105,7 @@ def write_cohort(cohort: Cohort, path: Path) -> None:
     write_rows(cohort.rows, path)
 
 
-def _label(store: Store, scenario: Scenario) -> list[CohortRow]:
+def label_cases(store: Store, scenario: Scenario) -> list[CohortRow]:
     """Each subject's first eligible case with its verdict, in sampling order."""
     with tempfile.TemporaryDirectory(prefix="cohort-") as folder:
         file = Path(folder) / "candidates.parquet"

@@ -1,0 +1,103 @@
+"""`harness scenario check` and `harness scenario show`: the scenarios as folders that people write and read."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from harness.errors import ScenarioError
+
+Slugs = Annotated[
+    list[str] | None, typer.Argument(help="Ids, numbers, slugs or folders of scenarios. Default: all.")
+]
+
+scenario = typer.Typer(
+    help="Check and show scenarios.", rich_markup_mode=None, add_completion=False, no_args_is_help=True
+)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to the app."""
+    app.add_typer(scenario, name="scenario")
+
+
+@scenario.command()
+def check(
+    scenarios: Slugs = None,
+    store: Annotated[
+        Path | None, typer.Option(help="A store on which to try the SQL too, and whose cases to count.")
+    ] = None,
+) -> None:
+    """Check scenario folders: files, SQL, plants, and that a full answer is possible.
+
+    Example: harness scenario check 16 my-scenarios/26-lactate-again
+    """
+    from harness.scenario_check import check_scenario
+    from mcp_mimic.store.store import Store
+
+    chart = None if store is None else Store.open(store)
+    bad = 0
+    for folder in _folders(scenarios or []):
+        found = check_scenario(folder, chart, _tell)
+        counts = ", ".join(f"{count} {verdict}" for verdict, count in sorted(found.strata.items())) or "none"
+        state = f"{len(found.problems)} problems" if found.problems else "ok"
+        sys.stdout.write(
+            f"{found.scenario}\t{state}\t{found.plants} plants, {found.carriers} patients\tcases: {counts}\n"
+        )
+        for problem in found.problems:
+            sys.stdout.write(f"  {problem}\n")
+        bad += bool(found.problems)
+    if bad:
+        raise typer.Exit(1)
+
+
+@scenario.command()
+def show(
+    scenario: Annotated[str, typer.Argument(help="Id, number, slug or folder of the scenario.")],
+) -> None:
+    """Print a scenario for a person: question, rules, evidence, corrections of the catalogue.
+
+    Example: harness scenario show severe-hyperkalaemia-treatment
+    """
+    from harness.scenario import load_scenario
+    from harness.scenario_page import scenario_page
+
+    (folder,) = _folders([scenario])
+    page = scenario_page(load_scenario(folder))
+    if sys.stdout.isatty():
+        from rich.console import Console
+        from rich.markdown import Markdown
+
+        Console().print(Markdown(page))
+    else:
+        sys.stdout.write(page)
+
+
+def _folders(names: list[str]) -> list[Path]:
+    """The folders meant; ScenarioError for a name that is none."""
+    from harness.data import data_folder
+
+    root = data_folder("scenarios") / "determination"
+    shipped = sorted(path.parent for path in root.glob("*/scenario.toml"))
+    known = {
+        name: folder
+        for folder in shipped
+        for name in (folder.name, folder.name[:2], folder.name.partition("-")[2])
+    }
+    chosen = [
+        known.get(name.zfill(2)) or (Path(name).resolve() if "/" in name or Path(name).is_dir() else None)
+        for name in names
+    ]
+    for name, folder in zip(names, chosen, strict=True):
+        if folder is None or not folder.is_dir():
+            raise ScenarioError(
+                f"unknown scenario {name!r}",
+                f"use a folder, or the id, number or slug of {', '.join(folder.name for folder in shipped)}",
+            )
+    return [folder for folder in chosen if folder is not None] or shipped
+
+
+def _tell(text: str) -> None:
+    if sys.stderr.isatty():
+        sys.stderr.write(f"{text}\n")

@@ -1,0 +1,125 @@
+"""`harness scenario`: a folder that holds together is told so, and each kind of slip by its file and remedy."""
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from harness.cli import run
+from harness.data import data_folder
+from harness.scenario import load_scenario
+from harness.scenario_check import check_scenario
+from harness.scenario_page import corrections, scenario_page
+
+LACTATE = "05-lactate-remeasurement-six-hours"
+SHIPPED = data_folder("scenarios") / "determination"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A copy that a test may spoil."""
+    return Path(shutil.copytree(SHIPPED / LACTATE, tmp_path / LACTATE))
+
+
+def spoil(folder: Path, name: str, old: str, new: str) -> None:
+    file = folder / name
+    text = file.read_text(encoding="utf-8")
+    assert old in text
+    file.write_text(text.replace(old, new, 1), encoding="utf-8")
+
+
+@pytest.mark.slow
+def test_a_whole_scenario_has_no_problem() -> None:
+    found = check_scenario(SHIPPED / LACTATE)
+    assert found.problems == ()
+    assert found.carriers == 39
+    assert all(found.strata[verdict] for verdict in ("yes", "no", "lack_of_data", "medical_ambiguity"))
+
+
+@pytest.mark.slow
+def test_a_rule_that_gives_a_plant_another_verdict_is_found(folder: Path) -> None:
+    spoil(folder, "adjudicate.sql", "coalesce(f.r <= s.t6, false) as in_time", "false as in_time")
+    problems = check_scenario(folder).problems
+    assert any(
+        re.search(r"plants\.toml: plant \w+ is no by the rule not_repeated, not yes", one) for one in problems
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "told"),
+    [
+        ("adjudicate.sql", "from finding", "from findings", "adjudicate.sql fails: Catalog Error"),
+        ("cohort.sql", "adult_admissions()", "adult_admission()", "cohort.sql fails: Catalog Error"),
+        ("evidence.sql", "select", "selekt", "evidence.sql fails"),
+    ],
+)
+def test_sql_that_does_not_run_is_told_on_a_store_without_patients(
+    folder: Path, name: str, old: str, new: str, told: str
+) -> None:
+    spoil(folder, name, old, new)
+    (problem,) = check_scenario(folder).problems
+    assert told in problem
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "told"),
+    [
+        (
+            "scenario.toml",
+            'policies = ["',
+            'policies = ["no-such-policy", "',
+            "policy no-such-policy is not in the corpus",
+        ),
+        ("scenario.toml", "yes = 14", "yes = 13", "mix asks for 29 cases"),
+        ("scenario.toml", "50813", "50899", "has no item 50899"),
+    ],
+)
+def test_what_the_files_say_of_each_other_is_held_to_it(
+    folder: Path, name: str, old: str, new: str, told: str
+) -> None:
+    spoil(folder, name, old, new)
+    spoil(folder, "cohort.sql", "from eligible e", "from eligibles e")  # so that no hospital is made
+    problems = check_scenario(folder).problems
+    assert any(told in one and str(folder / name) in one for one in problems), problems
+
+
+def test_the_command_tells_problems_and_fails(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    spoil(folder, "cohort.sql", "from eligible e", "from eligibles e")
+    assert run(["scenario", "check", str(folder)]) == 1
+    out = capsys.readouterr().out.splitlines()
+    assert out[0].startswith(f"{LACTATE}\t1 problems")
+    assert "cohort.sql fails" in out[1]
+
+
+def test_a_name_that_is_no_scenario_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["scenario", "show", "99"]) != 0
+    assert "unknown scenario '99'" in capsys.readouterr().err
+
+
+def test_a_page_shows_what_decides_and_that_no_clinician_signed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["scenario", "show", "5"]) == 0
+    page = capsys.readouterr().out
+    scenario = load_scenario(SHIPPED / LACTATE)
+    assert page == scenario_page(scenario)
+    assert "clinician_reviewed = false" in page
+    for text in (scenario.question, *scenario.definitions, *scenario.criteria.values()):
+        assert text in page
+
+
+def test_corrections_are_paragraphs_of_comments(tmp_path: Path) -> None:
+    for name in (
+        "scenario.toml",
+        "cohort.sql",
+        "adjudicate.sql",
+        "evidence.sql",
+        "plants.toml",
+        "rubrics.toml",
+    ):
+        (tmp_path / name).write_text("", encoding="utf-8")
+    (tmp_path / "cohort.sql").write_text(
+        "-- About.\n-- Correction: one\n-- goes on.\n-- Correction: two.\n--\n-- not this\nselect 1 -- nor this\n",
+        encoding="utf-8",
+    )
+    (tmp_path / "plants.toml").write_text("# Correction: three\na = 1\n", encoding="utf-8")
+    assert corrections(tmp_path) == ["one goes on.", "two.", "three"]
