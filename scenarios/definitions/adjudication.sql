@@ -341,3 +341,100 @@ select
             or regexp_matches(coalesce(comments, ''), '^\s*(<\s*\d|less than)', 'i') then 'low'
     end as beyond
 from numbered;
+
+-- What a discharge summary of the index admission (or an addendum to it) says the patient is to take: its list of
+-- discharge medications, an item a row. Of several such notes the last one with a list counts; without a list, or
+-- where all of it was removed, there is no row. what: 'taken'; 'held' where the item is marked as held, stopped or
+-- not to be resumed, or stands below such a heading; 'conditional' where it is to begin or wait for something.
+create or replace temp macro discharge_items() as table
+with
+listed as (
+    select
+        n.task_id, n.eid,
+        regexp_extract(
+            concat(chr(10), n.text, chr(10), 'Discharge Disposition:'),
+            '(?is)\n[ \t]*(?:discharge (?:medications?|meds)(?: list)?|medications? (?:on|at) discharge)[ \t]*(?::|\n)(.*?)'
+            || '\n[ \t]*(?:discharge (?:disposition|diagnos[ei]s|condition|instructions)|final diagnos[ei]s|follow-?up instructions)[ \t]*(?::|\n)',
+            1) as section,
+        n.charttime, n.note_seq
+    from note.discharge n
+    join task t on t.task_id = n.task_id and t.hadm_id = n.hadm_id
+),
+latest as (
+    select * from listed
+    where regexp_matches(section, '[a-zA-Z]')
+    qualify row_number() over (partition by task_id order by charttime desc, note_seq desc, eid desc) = 1
+),
+parted as (
+    select
+        task_id, eid,
+        regexp_split_to_array(
+            section,
+            '(?i)\n[ \t]*(?:stop(?:ped)?|discontinued|held|(?:the following )?(?:medications?|meds)[^\n:]{0,30}\b(?:stopped|discontinued|held))\b[^\n:]{0,40}:[ \t]*(?:\n|$)'
+        ) as parts
+    from latest
+),
+part as (
+    select task_id, eid, concat(chr(10), unnest(parts)) as part, generate_subscripts(parts, 1) > 1 as below from parted
+),
+item as (
+    select
+        task_id, eid, below,
+        trim(regexp_replace(
+            unnest(case
+                when regexp_matches(part, '\n[ \t]*\d{1,3}[.)][ \t]')
+                    then regexp_split_to_array(part, '\n[ \t]*\d{1,3}[.)][ \t]+')
+                else regexp_split_to_array(part, '\n')
+            end),
+            '\s+', ' ', 'g')) as item
+    from part
+)
+select
+    task_id, eid, item,
+    case
+        when below
+            or regexp_matches(
+                item, '^held\b|medication was (held|stopped|discontinued)|do not (restart|resume|take this)|\b(stopped|discontinued)\b', 'i')
+            then 'held'
+        when regexp_matches(item, '\b(hold|held|pending|resume|restart|to (re)?start|(start|begin)(ing)? (on|after|when|once))\b', 'i')
+            then 'conditional'
+        else 'taken'
+    end as what
+from item
+where regexp_matches(item, '[a-zA-Z]');
+
+-- Discharge summaries of the index admission, with addenda, as running text without their lists of medications:
+-- '¶' stands for the end of a paragraph or the beginning of a line in a list, and decimals have a comma, so that a
+-- stop ends a sentence.
+create or replace temp macro discharge_prose() as table
+select
+    n.task_id, n.eid,
+    regexp_replace(
+        regexp_replace(
+            regexp_replace(
+                regexp_replace(
+                    concat(chr(10), n.text, chr(10), 'Discharge Disposition:'),
+                    '(?is)\n[ \t]*(?:medications? on admission|(?:pre)?-?admission medications?|home medications?|discharge (?:medications?|meds)(?: list)?|medications? (?:on|at) discharge)[ \t]*(?::|\n)(.*?)'
+                    || '\n[ \t]*(?:discharge (?:disposition|diagnos[ei]s|condition|instructions)|final diagnos[ei]s|follow-?up instructions)[ \t]*(?::|\n)',
+                    chr(10) || chr(10), 'g'),
+                '\n\s*\n|\n[ \t]*(?:[-*#•]|\[ ?\]|\d{1,3}[.)])', ' ¶ ', 'g'),
+            '\s+', ' ', 'g'),
+        '(\d)\.(\d)', '\1,\2', 'g') as text
+from note.discharge n
+join task t on t.task_id = n.task_id and t.hadm_id = n.hadm_id;
+
+-- Whether one of the words stands within so many characters of one of the names, before or after it.
+create or replace temp macro near(text, names, words, reach) as
+    regexp_matches(
+        text,
+        concat('(?is)(?:', names, ').{0,', reach, '}(?:', words, ')|(?:', words, ').{0,', reach, '}(?:', names, ')'));
+
+-- The same within a sentence of `discharge_prose`, where the word is not denied ("no bleeding on warfarin";
+-- but "no warfarin because of bleeding" denies the drug).
+create or replace temp macro near_in_sentence(text, names, words, reach) as
+    regexp_matches(
+        regexp_replace(
+            regexp_replace(text, concat('(?is)(', names, ')'), '¤\1', 'g'),
+            concat('(?is)\b(?:no|without|denie[sd]|negative for|neither|nor)\b(?: [a-z-]+){0,4}? (?:', words, ')'), ' ', 'g'),
+        concat(
+            '(?is)(?:', names, ')[^.;¶]{0,', reach, '}(?:', words, ')|(?:', words, ')[^.;¶]{0,', reach, '}(?:', names, ')'));
