@@ -1,34 +1,70 @@
-"""The default synthetic hospital, generated and imported once a test session."""
+"""Synthetic hospitals, generated and imported once a test session: one in which every plant is carried by
+somebody, and, for slow tests, the default one with all the carriers that sampling needs.
+"""
 
 import fcntl
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import pytest
 
+from harness.scenario import Scenario, load_scenarios
 from harness.synthetic import PlantedCase, write_hospital
+from harness.synthetic.plan import PlantedScenario
 from mcp_mimic.store.importer import import_store
 from mcp_mimic.store.store import Store
 
 
 @dataclass(frozen=True)
 class SyntheticWorld:
-    """The default hospital's files, its store, and who carries which plant."""
+    """A hospital's files, its store, and who carries which plant."""
 
     source: Path
     store: Store
     planted: tuple[PlantedCase, ...]
 
 
+@dataclass(frozen=True)
+class OfEachOne:
+    """A scenario of which one case of each verdict is wanted, so that its plants have few carriers."""
+
+    scenario: Scenario
+
+    @property
+    def id(self) -> str:
+        return self.scenario.id
+
+    @property
+    def plants(self) -> Path:
+        return self.scenario.plants
+
+    @property
+    def mix(self) -> Mapping[str, int]:
+        return {verdict: min(1, count) for verdict, count in self.scenario.mix.items()}
+
+
 @pytest.fixture(scope="session")
 def world(shared_dir: Path) -> SyntheticWorld:
-    source, folder = shared_dir / "synthetic_source", shared_dir / "synthetic_store"
-    record = shared_dir / "synthetic_plants.json"
-    with (shared_dir / "synthetic.lock").open("w") as lock:
+    """Every plant has a carrier or a few."""
+    return build(shared_dir, "synthetic", [OfEachOne(scenario) for scenario in load_scenarios()])
+
+
+@pytest.fixture(scope="session")
+def whole_world(shared_dir: Path) -> SyntheticWorld:
+    """The default hospital."""
+    return build(shared_dir, "whole_synthetic", load_scenarios())
+
+
+def build(shared_dir: Path, name: str, scenarios: Sequence[PlantedScenario]) -> SyntheticWorld:
+    """The hospital of that name, written and imported by whoever comes first."""
+    source, folder = shared_dir / f"{name}_source", shared_dir / f"{name}_store"
+    record = shared_dir / f"{name}_plants.json"
+    with (shared_dir / f"{name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not record.exists():
-            hospital = write_hospital(source)
+            hospital = write_hospital(source, scenarios=scenarios)
             import_store([source], folder)
             record.write_text(json.dumps([asdict(case) for case in hospital]), encoding="utf-8")
     planted = tuple(PlantedCase(**case) for case in json.loads(record.read_text(encoding="utf-8")))
