@@ -226,7 +226,7 @@ def _keyed(row: Row, admission: dict[str, Any], counted: Mapping[str, int]) -> d
     own, number, subject = dict(row.values), counted[row.table], admission["subject_id"]
     if row.table.startswith("icu."):
         own |= admission | {"stay_id": 2000 + subject}
-    elif row.table in ("hosp.prescriptions", "hosp.emar"):
+    elif row.table in ("hosp.prescriptions", "hosp.emar", "hosp.services"):
         own |= admission
     elif row.table in ("hosp.diagnoses_icd", "note.discharge", "note.radiology"):
         own["hadm_id"] = 6000 + subject if own.get("hadm_id") == EARLIER else admission["hadm_id"]
