@@ -118,6 +118,17 @@ def build_tasks(
     return Built(tuple(sorted(tasks)), changed=True)
 
 
+def choose_split(rows: Sequence[CohortRow], split: str) -> list[CohortRow]:
+    """The cases of a split: `dev` the development cases, `full` all of them; TaskError if there is none."""
+    chosen = [row for row in rows if split == "full" or row.split == split]
+    if rows and not chosen:
+        raise TaskError(
+            f"none of the cohort's {len(rows)} cases is in the split {split}",
+            "a cohort of `harness cohort` marks them in its column split; build all cases with --split full",
+        )
+    return chosen
+
+
 def _cases(
     rows: Sequence[CohortRow], scenarios: Sequence[Scenario], key: bytes
 ) -> list[tuple[Scenario, list[Case]]]:

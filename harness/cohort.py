@@ -7,7 +7,7 @@ md5(slug:subject_id) and prefers those whose verdict does not hang on a hair.
 import hashlib
 import json
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -38,7 +38,7 @@ _COLUMNS = (
     "index_eid",
     "params",
 )
-_DEV_CASES, _ALL_CASES = 148, 750
+_DEV_CASES, _ALL_CASES, _SCENARIO_CASES = 148, 750, 30
 _ROUNDS = 6
 """How often more candidates are tried in search of cases that are not fragile."""
 
@@ -97,7 +97,7 @@ def build_cohort(store: Store, scenarios: Sequence[Scenario], *, progress: Progr
                     fragile=sum(case.fragile for case in taken),
                 )
             )
-    return Cohort(tuple(_split(rows)), tuple(strata))
+    return Cohort(tuple(split_rows(rows, scenarios)), tuple(strata))
 
 
 def write_cohort(cohort: Cohort, path: Path) -> None:
@@ -201,28 +201,37 @@ def _with(case: CohortRow, fragility: Fragility) -> CohortRow:
     return replace(case, fragile=fragility.fragile, definition_fragile=fragility.definition_fragile)
 
 
-def _split(rows: Sequence[CohortRow]) -> list[CohortRow]:
-    """Mark the development cases: 148 of 750 in all, spread over scenarios and verdicts.
+def split_rows(rows: Sequence[CohortRow], scenarios: Iterable[Scenario]) -> list[CohortRow]:
+    """Mark the development cases: in each stratum the first by sha256 of `dev:<scenario>:<subject_id>`.
 
-    The number in all is rounded once. Each stratum gets the whole part of its share; what is left goes,
-    one case each, to the largest fractions, equal ones in the file's order. Within a stratum the first
-    by sha256 of `dev:<scenario>:<subject_id>` are taken.
+    How many is `dev_quota`'s, so that no other scenario, and no patient of another stratum, changes it.
     """
-    strata: dict[tuple[str, str], list[int]] = {}
-    for place, row in enumerate(rows):
-        strata.setdefault((row.scenario, row.gold), []).append(place)
-    in_all = (2 * len(rows) * _DEV_CASES + _ALL_CASES) // (2 * _ALL_CASES)
-    share = {key: divmod(len(places) * _DEV_CASES, _ALL_CASES) for key, places in strata.items()}
-    number = {key: whole for key, (whole, _) in share.items()}
-    by_fraction = sorted(share, key=lambda key: -share[key][1])
-    for key in by_fraction[: in_all - sum(number.values())]:
-        number[key] += 1
+    quotas = {scenario.id: dev_quota(scenario) for scenario in scenarios}
+    strata: dict[tuple[str, Verdict], list[CohortRow]] = {}
+    for row in rows:
+        strata.setdefault((row.scenario, row.gold), []).append(row)
     chosen = {
-        place
-        for key, places in strata.items()
-        for place in sorted(places, key=lambda place: _dev_rank(rows[place]))[: number[key]]
+        (name, row.subject_id)
+        for (name, verdict), cases in strata.items()
+        for row in sorted(cases, key=_dev_rank)[: quotas[name][verdict]]
     }
-    return [replace(row, split="dev" if place in chosen else "full") for place, row in enumerate(rows)]
+    return [replace(row, split="dev" if (row.scenario, row.subject_id) in chosen else "full") for row in rows]
+
+
+def dev_quota(scenario: Scenario) -> dict[Verdict, int]:
+    """How many cases of each verdict are for development: 148 in all over scenarios 1 to 25 of 30 cases each.
+
+    A systematic sample: the cases wanted of all scenarios stand in one row, 30 places a scenario by its number,
+    in the order of verdicts; every (750/148)th place is a development case. The number and the mix of the
+    scenario alone decide, and each verdict's share over the 25 scenarios comes out as its share of the cases.
+    """
+    place = _SCENARIO_CASES * (int(scenario.number) - 1)
+    quota: dict[Verdict, int] = {}
+    for verdict in sorted(scenario.mix, key=VERDICTS.index):
+        end = place + scenario.mix[verdict]
+        quota[verdict] = end * _DEV_CASES // _ALL_CASES - place * _DEV_CASES // _ALL_CASES
+        place = end
+    return quota
 
 
 def _dev_rank(row: CohortRow) -> str:

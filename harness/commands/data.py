@@ -4,7 +4,7 @@ import json
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -85,6 +85,9 @@ def build(
     key_file: Annotated[
         Path | None, typer.Option(help="Key of the task ids; a credentialed store needs one.")
     ] = None,
+    split: Annotated[
+        Literal["dev", "full"], typer.Option(help="dev: the development cases only; full: all of them.")
+    ] = "full",
     mapping: Annotated[
         list[str] | None,
         typer.Option(
@@ -96,13 +99,13 @@ def build(
 
     Example: harness build --store store/ --cohort cohort.csv --out tasks/
     """
-    from harness.build import build_tasks, read_key
+    from harness.build import build_tasks, choose_split, read_key
     from harness.cohort import read_cohort
     from harness.scenario import load_scenarios
     from mcp_mimic.store.store import Store as ChartStore
 
     chart, scenarios = ChartStore.open(store), load_scenarios()
-    rows = read_cohort(cohort, chart, scenarios, columns=_columns(mapping or []))
+    rows = choose_split(read_cohort(cohort, chart, scenarios, columns=_columns(mapping or [])), split)
     key = None if key_file is None else read_key(key_file)
     built = build_tasks(chart, rows, scenarios, out, key=key, progress=_said)
     state = "written" if built.changed else "unchanged"

@@ -3,18 +3,21 @@
 import csv
 import hashlib
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from harness.cohort import Cohort, build_cohort, read_cohort, write_cohort
+from harness.build import choose_split
+from harness.cohort import Cohort, build_cohort, read_cohort, split_rows, write_cohort
 from harness.cohort_file import COLUMNS, CohortRow, write_rows
-from harness.errors import CohortError, RunError, ScenarioError
+from harness.errors import CohortError, RunError, ScenarioError, TaskError
 from harness.scenario import Scenario, load_scenario
+from mcp_mimic.contract import VERDICTS
 from mcp_mimic.store.store import Store
-from tests.harness.toy_scenario import ADMITTED, FILES, Admissions, ward_store, write_toy
+from tests.harness.toy_scenario import ADMITTED, Admissions, ward_store, write_toy
 
 
 def soon(hours: float, value: float, start: datetime = ADMITTED) -> tuple[datetime, float]:
@@ -152,24 +155,112 @@ def test_a_task_with_two_verdicts_is_refused(store: Store, tmp_path: Path) -> No
 # --- split --------------------------------------------------------------------------------------------
 
 
-def test_one_hundred_and_forty_eight_of_seven_hundred_and_fifty_cases_are_for_development(
-    tmp_path: Path,
+CATALOGUE_MIXES = [
+    "12/12/5/1",
+    "12/13/4/1",
+    "11/12/6/1",
+    "13/11/5/1",
+    "14/11/4/1",
+    "12/12/5/1",
+    "16/9/4/1",
+    "14/10/5/1",
+    "11/13/5/1",
+    "10/14/5/1",
+    "12/12/5/1",
+    "13/11/5/1",
+    "11/12/5/2",
+    "14/11/4/1",
+    "10/13/5/2",
+    "14/11/4/1",
+    "13/10/6/1",
+    "14/10/5/1",
+    "12/11/6/1",
+    "12/11/6/1",
+    "13/11/5/1",
+    "9/15/5/1",
+    "10/14/5/1",
+    "9/15/5/1",
+    "13/12/4/1",
+]
+
+
+def numbered(scenario: Scenario, number: int, mix: str) -> Scenario:
+    counts = dict(zip(VERDICTS, map(int, mix.split("/")), strict=True))
+    return scenario.model_copy(update={"id": f"{number:02}-early-potassium", "mix": counts})
+
+
+@pytest.fixture(scope="module")
+def catalogue(scenario: Scenario) -> list[Scenario]:
+    """The toy under the numbers and the mixes of the 25 scenarios."""
+    return [numbered(scenario, number, mix) for number, mix in enumerate(CATALOGUE_MIXES, start=1)]
+
+
+def cases_of(scenarios: Sequence[Scenario], like: CohortRow) -> list[CohortRow]:
+    verdicts = [(each.id, verdict) for each in scenarios for verdict, n in each.mix.items() for _ in range(n)]
+    return [
+        replace(like, scenario=name, gold=verdict, subject_id=1000 + place)
+        for place, (name, verdict) in enumerate(verdicts)
+    ]
+
+
+def dev_cases(rows: Sequence[CohortRow], scenarios: Sequence[Scenario]) -> set[tuple[str, int]]:
+    return {(row.scenario, row.subject_id) for row in split_rows(rows, scenarios) if row.split == "dev"}
+
+
+def test_148_of_the_750_cases_of_25_scenarios_are_for_development(
+    catalogue: list[Scenario], cohort: Cohort
 ) -> None:
-    mix = "mix = { yes = 370, no = 230, lack_of_data = 123, medical_ambiguity = 27 }"
-    toml = FILES["scenario.toml"].replace(
-        "mix = { yes = 3, no = 3, lack_of_data = 1, medical_ambiguity = 1 }", mix
-    )
-    scenario = load_scenario(write_toy(tmp_path / "toy", {"scenario.toml": toml}))
-    values = {"yes": [6.2], "no": [4.1], "lack_of_data": [], "medical_ambiguity": [6.2, 4.1]}
-    verdicts = [verdict for verdict, number in scenario.mix.items() for _ in range(number)]
-    subjects: dict[int, Admissions] = {
-        1000 + n: [(ADMITTED, [soon(2, value) for value in values[verdict]])]
-        for n, verdict in enumerate(verdicts)
-    }
-    rows = build_cohort(ward_store(tmp_path / "ward", subjects), [scenario]).rows
-    dev = Counter(row.gold for row in rows if row.split == "dev")
-    assert dev == {"yes": 73, "no": 46, "lack_of_data": 24, "medical_ambiguity": 5}
-    assert dev.total() == 148
+    rows = split_rows(cases_of(catalogue, cohort.rows[0]), catalogue)
+    dev = [row for row in rows if row.split == "dev"]
+    assert (len(rows), len(dev)) == (750, 148)
+    assert set(Counter(row.scenario for row in dev).values()) == {5, 6}
+    share = {verdict: 148 / 750 * n for verdict, n in Counter(row.gold for row in rows).items()}
+    counts = Counter(row.gold for row in dev)
+    assert all(abs(counts[verdict] - share[verdict]) < 3 for verdict in VERDICTS)
+    assert set(counts) == set(VERDICTS)
+
+
+def test_other_scenarios_change_no_development_case(catalogue: list[Scenario], cohort: Cohort) -> None:
+    rows = cases_of(catalogue, cohort.rows[0])
+    whole = dev_cases(rows, catalogue)
+    more = [*catalogue, numbered(catalogue[0], 26, "12/12/5/1")]
+    assert whole <= dev_cases([*rows, *cases_of(more[-1:], cohort.rows[0])], more)
+    for scenario in catalogue:
+        own = [row for row in rows if row.scenario == scenario.id]
+        assert dev_cases(own, [scenario]) == {case for case in whole if case[0] == scenario.id}
+
+
+def test_patients_of_other_strata_change_no_development_case(
+    catalogue: list[Scenario], cohort: Cohort
+) -> None:
+    scenario = catalogue[0]
+    rows = cases_of([scenario], cohort.rows[0])
+    before = dev_cases(rows, [scenario])
+    added = [replace(rows[0], subject_id=5000 + n, gold="lack_of_data") for n in range(50)]
+    changed = before ^ dev_cases([*rows, *added], [scenario])
+    lacking = {(row.scenario, row.subject_id) for row in [*rows, *added] if row.gold == "lack_of_data"}
+    assert changed <= lacking
+    assert len(before) == len(dev_cases([*rows, *added], [scenario]))
+
+
+def test_a_newcomer_takes_the_place_of_one_development_case_at_most(
+    catalogue: list[Scenario], cohort: Cohort
+) -> None:
+    scenario = catalogue[0]
+    rows = cases_of([scenario], cohort.rows[0])
+    before = dev_cases(rows, [scenario])
+    for subject in range(5000, 5100):
+        after = dev_cases([*rows, replace(rows[0], subject_id=subject)], [scenario])
+        assert len(before - after) == len(after - before) <= 1
+
+
+def test_a_split_that_has_no_case_is_refused(cohort: Cohort) -> None:
+    rows = [replace(row, split="full") for row in cohort.rows]
+    assert choose_split(rows, "full") == rows
+    with pytest.raises(TaskError, match="is in the split dev") as caught:
+        choose_split(rows, "dev")
+    assert "--split full" in caught.value.remedy
+    assert choose_split([replace(rows[0], split="dev"), *rows], "dev") == [replace(rows[0], split="dev")]
 
 
 # --- file ---------------------------------------------------------------------------------------------
