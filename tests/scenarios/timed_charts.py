@@ -304,9 +304,12 @@ class Judged:
         return self.eids[name][table]
 
 
-def judge(folder: Path, slug: str, charts: Mapping[str, Chart]) -> Judged:
-    """Import the charts, find the cohort and adjudicate it."""
+def judge(folder: Path, slug: str, charts: Mapping[str, Chart], *, reading: str | None = None) -> Judged:
+    """Import the charts, find the cohort and adjudicate it, under an accepted other reading if it is named."""
     scenario = load_scenario(data_folder("scenarios") / "determination" / slug)
+    for other in scenario.readings:
+        if other.id == reading:
+            scenario = scenario.model_copy(update={"params": scenario.params | other.params})
     store = write_charts(folder, charts.values())
     names = dict(enumerate(charts, start=1))
     tasks = find_tasks(store, scenario)
