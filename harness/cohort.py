@@ -109,7 +109,7 @@ def label_cases(store: Store, scenario: Scenario) -> list[CohortRow]:
     """Each subject's first eligible case with its verdict, in sampling order."""
     with tempfile.TemporaryDirectory(prefix="cohort-") as folder:
         file = Path(folder) / "candidates.parquet"
-        _write_candidates(store, scenario, file)
+        write_candidates(store, scenario, file)
         with open_tasks(store, f"select * from read_parquet('{file}')") as connection:
             adjudicate(connection, scenario)
             facts = {row[0] for row in connection.execute("describe adjudicated").fetchall()}
@@ -131,7 +131,7 @@ def _case(scenario: Scenario, values: Sequence[Any]) -> CohortRow:
     return CohortRow(scenario=scenario.id, **named)
 
 
-def _write_candidates(store: Store, scenario: Scenario, file: Path) -> None:
+def write_candidates(store: Store, scenario: Scenario, file: Path) -> None:
     """The adult cases that cohort.sql finds, numbered by subject, index time and row id, as task rows."""
     with duckdb.connect(":memory:") as connection:
         store.attach(connection, "store")

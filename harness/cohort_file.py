@@ -81,6 +81,15 @@ def _written(value: object) -> str:
     return value.isoformat() if isinstance(value, datetime) else str(value)
 
 
+@dataclass(frozen=True)
+class Problem:
+    """Why a row is no case of this store: its line in the file, what is wrong, what to do."""
+
+    line: int
+    reason: str
+    remedy: str
+
+
 def read_cohort(
     path: Path,
     store: Store,
@@ -94,14 +103,54 @@ def read_cohort(
     subject_id, index_time, as_of and gold may be missing. CohortError names the first row that does not
     fit (by its line in the file), and what to do.
     """
-    by_id = {scenario.id: scenario for scenario in scenarios or load_scenarios()}
-    numbered = [(line, _row(_Cells(path, line, cells), by_id)) for line, cells in _cells(path, columns or {})]
-    _require_distinct(path, numbered)
-    _require_in_store(path, numbered, store)
+    numbered, problems = examine_cohort(path, store, scenarios, columns=columns)
+    if problems:
+        first = problems[0]
+        raise CohortError(f"{path}, line {first.line}: {first.reason}", first.remedy)
     return [row for _, row in numbered]
 
 
-def _cells(path: Path, columns: Mapping[str, str]) -> Iterator[tuple[int, dict[str, str]]]:
+Numbered = list[tuple[int, CohortRow]]
+"""Rows with their lines in the file."""
+
+
+def examine_cohort(
+    path: Path,
+    store: Store,
+    scenarios: Sequence[Scenario] | None = None,
+    *,
+    columns: Mapping[str, str] | None = None,
+) -> tuple[Numbered, list[Problem]]:
+    """The rows of a cohort file that fit, and a problem for each that does not, both in the file's order.
+
+    CohortError if the file as a whole is no cohort.
+    """
+    by_id = {scenario.id: scenario for scenario in scenarios or load_scenarios()}
+    numbered: Numbered = []
+    problems: list[Problem] = []
+    for line, cells in _cells(path, columns or {}):
+        try:
+            numbered.append((line, _row(_Cells(cells), by_id)))
+        except _UnfitError as fault:
+            problems.append(Problem(line, fault.reason, fault.remedy))
+    for find in (_repeated, lambda rows: _not_in_store(rows, store)):
+        found = {problem.line: problem for problem in reversed(list(find(numbered)))}
+        problems += found.values()
+        numbered = [(line, row) for line, row in numbered if line not in found]
+    return numbered, sorted(problems, key=lambda problem: problem.line)
+
+
+class _UnfitError(Exception):
+    """A row that cannot be a case."""
+
+    def __init__(self, reason: str, remedy: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.remedy = remedy
+
+
+def _cells(path: Path, columns: Mapping[str, str]) -> Iterator[tuple[int, dict[str, str] | None]]:
+    """Each row's line and cells; None for a row with another number of cells than the header."""
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
@@ -122,12 +171,9 @@ def _cells(path: Path, columns: Mapping[str, str]) -> Iterator[tuple[int, dict[s
         found = False
         for cells in reader:
             found = True
-            if None in cells or None in cells.values():
-                raise CohortError(
-                    f"{path}, line {reader.line_num}: the row has another number of cells than the header",
-                    "correct the row; cells that hold commas need quotes",
-                )
-            yield reader.line_num, {name: cells.get(own, "").strip() for name, own in names.items()}
+            whole = None not in cells and None not in cells.values()
+            own = {name: cells.get(column, "").strip() for name, column in names.items()} if whole else None
+            yield reader.line_num, own
     except csv.Error as error:
         raise CohortError(f"{path}, line {reader.line_num}: {error}", "correct the row") from error
     if not found:
@@ -135,14 +181,19 @@ def _cells(path: Path, columns: Mapping[str, str]) -> Iterator[tuple[int, dict[s
 
 
 class _Cells:
-    """One row's cells, read into types with errors that name the row."""
+    """One row's cells, read into types."""
 
-    def __init__(self, path: Path, line: int, cells: Mapping[str, str]) -> None:
-        self._where = f"{path}, line {line}"
+    def __init__(self, cells: Mapping[str, str] | None) -> None:
+        if cells is None:
+            raise self.fail(
+                "the row has another number of cells than the header",
+                "correct the row; cells that hold commas need quotes",
+            )
         self._cells = cells
 
-    def fail(self, problem: str, remedy: str) -> CohortError:
-        return CohortError(f"{self._where}: {problem}", remedy)
+    @staticmethod
+    def fail(reason: str, remedy: str) -> _UnfitError:
+        return _UnfitError(reason, remedy)
 
     def text(self, name: str, default: str = "") -> str:
         return self._cells[name] or default
@@ -225,18 +276,15 @@ def _row(cells: _Cells, scenarios: Mapping[str, Scenario]) -> CohortRow:
     )
 
 
-def _require_distinct(path: Path, numbered: Sequence[tuple[int, CohortRow]]) -> None:
+def _repeated(numbered: Numbered) -> Iterator[Problem]:
     seen: dict[tuple[object, ...], int] = {}
     for line, row in numbered:
-        key = (row.scenario, row.subject_id, row.index_time, row.as_of, row.params)
-        if key in seen:
-            raise CohortError(
-                f"{path}, line {line}: the same case as in line {seen[key]}", "remove one of the two"
-            )
-        seen[key] = line
+        first = seen.setdefault((row.scenario, row.subject_id, row.index_time, row.as_of, row.params), line)
+        if first != line:
+            yield Problem(line, f"the same case as in line {first}", "remove one of the two")
 
 
-def _require_in_store(path: Path, numbered: Sequence[tuple[int, CohortRow]], store: Store) -> None:
+def _not_in_store(numbered: Numbered, store: Store) -> Iterator[Problem]:
     """Subjects, admissions and stays must be the store's, and belong together."""
     with duckdb.connect(":memory:") as connection:
         store.attach(connection, "store")
@@ -256,12 +304,13 @@ def _require_in_store(path: Path, numbered: Sequence[tuple[int, CohortRow]], sto
             absent = connection.execute(
                 "select line, key from (select unnest(?::bigint[]) as line, unnest(?::bigint[]) as subject_id, "
                 f"unnest(?::bigint[]) as key) c where not exists (select 1 from store.{table} t "
-                f"where t.subject_id = c.subject_id and t.{own} = c.key) order by line limit 1",
+                f"where t.subject_id = c.subject_id and t.{own} = c.key) order by line",
                 [lines, subjects, keys],
-            ).fetchone()
-            if absent is not None:
-                whose = "" if name == "subject_id" else " as this subject's"
-                raise CohortError(
-                    f"{path}, line {absent[0]}: {name} {absent[1]} is not in the store {store.path}{whose}",
+            ).fetchall()
+            whose = "" if name == "subject_id" else " as this subject's"
+            for line, key in absent:
+                yield Problem(
+                    line,
+                    f"{name} {key} is not in the store {store.path}{whose}",
                     "use the store that the cohort was made from, or make a cohort of this store",
                 )

@@ -12,7 +12,16 @@ from harness.commands.options import Store
 from harness.errors import CohortError, ScenarioError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from harness.scenario import Scenario
+    from mcp_mimic.store.store import Store as ChartStore
+
+
+Mapping = Annotated[
+    list[str] | None,
+    typer.Option("--map", metavar="NAME=COLUMN", help="Where another file has a column; may be repeated."),
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -51,31 +60,119 @@ def synthetic(
 
 def cohort(
     store: Store,
-    out: Annotated[Path, typer.Option(help="CSV file to write.")],
+    out: Annotated[
+        Path | None, typer.Option(help="CSV file to write; with --from, only the check is done without it.")
+    ] = None,
     scenario: Annotated[
         list[str] | None,
         typer.Option(help="Id, number or slug of a scenario; may be repeated. Default: all."),
     ] = None,
+    source: Annotated[
+        Path | None,
+        typer.Option("--from", help="A CSV of cases with labels of somebody else, to check instead."),
+    ] = None,
+    mapping: Mapping = None,
+    allow_unmatched: Annotated[
+        bool,
+        typer.Option(
+            "--allow-unmatched",
+            help="Write OUT without the rows that do not match, and list those in a file beside it.",
+        ),
+    ] = False,
 ) -> None:
     """Find the cases of each scenario in a store, label them and sample by the scenario's mix.
 
+    With --from, take the cases of another file: every row is checked against the store, its label compared with ours.
+
     Example: harness cohort --store store/ --out cohort.csv
+    Example: harness cohort --store store/ --from theirs.csv --map gold=label --out cohort.csv
     """
     from harness.cohort import build_cohort, write_cohort
     from harness.scenario import load_scenarios
     from mcp_mimic.store.store import Store as ChartStore
 
+    if source is None:
+        if out is None:
+            raise typer.BadParameter("a file to write must be named", param_hint="'--out'")
+        if mapping or allow_unmatched:
+            raise typer.BadParameter("--map and --allow-unmatched belong to --from", param_hint="'--from'")
     chosen = _choose(load_scenarios(), scenario or [])
-    if out.is_dir() or not out.parent.is_dir():
+    if out is not None and (out.is_dir() or not out.parent.is_dir()):
         raise CohortError(f"{out}: no file can be written there", "name a file in a folder that exists")
-    cases = build_cohort(ChartStore.open(store), chosen, progress=_said)
+    if source is not None and out is not None and out.resolve() == source.resolve():
+        raise CohortError(f"{out} is the file to check", "name another file with --out")
+    chart = ChartStore.open(store)
+    if source is not None:
+        _check_cohort(source, chart, chosen, _columns(mapping or []), out, allow_unmatched)
+        return
+    if out is None:
+        return
+    cases = build_cohort(chart, chosen, progress=_said)
     write_cohort(cases, out)
     for stratum in cases.strata:
         sys.stdout.write(
             f"{stratum.scenario}\t{stratum.verdict}\t{stratum.taken} of {stratum.wanted} wanted"
             f"\t{stratum.eligible} eligible\t{stratum.fragile} fragile\n"
         )
-    sys.stderr.write(f"{out}: {len(cases.rows)} cases\n")
+    sys.stderr.write(f"{out}: {len(cases.rows)} cases; {standing(chosen)}\n")
+
+
+def _check_cohort(
+    source: Path,
+    store: "ChartStore",
+    scenarios: "list[Scenario]",
+    columns: dict[str, str],
+    out: Path | None,
+    allow_unmatched: bool,
+) -> None:
+    """Check a file of somebody else, say what was found, and write what holds; ends with 1 if a row does not."""
+    from harness.cohort_check import check_cohort, write_disagreements, write_unmatched
+    from harness.cohort_file import write_rows
+
+    found = check_cohort(source, store, scenarios, columns=columns, progress=_said)
+    for scenario, agreed in found.agreements():
+        sys.stdout.write(f"{scenario}\t{agreed}\n")
+    for label in found.disagreements:
+        where = f"{source}, line {label.line}"
+        sys.stdout.write(
+            f"{where}: {label.scenario}: theirs {label.gold}, ours {label.ours} ({label.rule})\n"
+        )
+    for problem in found.unmatched:
+        sys.stdout.write(f"{source}, line {problem.line}: {problem.reason}; {problem.remedy}\n")
+    counts = f"{len(found.rows)} rows hold, {len(found.unmatched)} do not, {found.filled} filled"
+    sys.stderr.write(f"{source}: {counts}; our labels: {standing(scenarios)}\n")
+    if found.unmatched and not (allow_unmatched and found.rows):
+        raise CohortError(
+            f"{source}: {len(found.unmatched)} of {len(found.unmatched) + len(found.rows)} rows do not match"
+            + ("" if out is None else f", and {out} is not written"),
+            "correct the rows listed above"
+            + (", or leave them out with --allow-unmatched" if found.rows else ", or use the store they are of"),
+        )
+    if out is None:
+        return
+    write_rows(found.rows, out)
+    for beside, write, listed in (
+        (out.with_suffix(".unmatched.csv"), lambda to: write_unmatched(found.unmatched, to), found.unmatched),
+        (
+            out.with_suffix(".disagreements.csv"),
+            lambda to: write_disagreements(found.disagreements, to),
+            found.disagreements,
+        ),
+    ):
+        beside.unlink(missing_ok=True)
+        if listed:
+            write(beside)
+            sys.stderr.write(f"{beside}: {len(listed)} rows\n")
+    sys.stderr.write(f"{out}: {len(found.rows)} cases\n")
+
+
+def standing(scenarios: "Sequence[Scenario]") -> str:
+    """Where the labels of these scenarios come from, as every surface that shows labels must say."""
+    unsigned = sum(not scenario.clinician_reviewed for scenario in scenarios)
+    if not unsigned:
+        return "clinician-signed labels; clinician_reviewed = true"
+    some = "" if unsigned == len(scenarios) else f" for {unsigned} of {len(scenarios)} scenarios"
+    return f"rule-derived labels; clinician_reviewed = false{some}"
 
 
 def build(
@@ -88,12 +185,7 @@ def build(
     split: Annotated[
         Literal["dev", "full"], typer.Option(help="dev: the development cases only; full: all of them.")
     ] = "full",
-    mapping: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--map", metavar="NAME=COLUMN", help="Where another file has a column; may be repeated."
-        ),
-    ] = None,
+    mapping: Mapping = None,
 ) -> None:
     """Build a Harbor task directory for each case of a cohort.
 
@@ -109,7 +201,9 @@ def build(
     key = None if key_file is None else read_key(key_file)
     built = build_tasks(chart, rows, scenarios, out, key=key, progress=_said)
     state = "written" if built.changed else "unchanged"
-    sys.stderr.write(f"{out}: {len(built)} tasks, {state}\n")
+    used = {row.scenario for row in rows}
+    said = standing([each for each in scenarios if each.id in used])
+    sys.stderr.write(f"{out}: {len(built)} tasks, {state}; {said}\n")
 
 
 def _choose(scenarios: "list[Scenario]", names: list[str]) -> "list[Scenario]":

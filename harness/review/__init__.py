@@ -1,0 +1,1 @@
+"""Reviews: what clinicians read and sign, and how far their verdicts and the labels agree."""

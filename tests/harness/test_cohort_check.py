@@ -1,0 +1,243 @@
+"""Cohorts of others: every row is accounted for, and no label is taken unseen."""
+
+import csv
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from harness.cli import run
+from harness.cohort import build_cohort, read_cohort, write_cohort
+from harness.cohort_check import CheckedCohort, check_cohort
+from harness.scenario import Scenario, load_scenario
+from mcp_mimic.store.store import Store
+from tests.harness.built_tasks import World, build_world
+from tests.harness.toy_scenario import ADMITTED, ward_store, write_toy
+
+Check = Callable[..., CheckedCohort]
+Captured = pytest.CaptureFixture[str]
+
+HEADER = ("template", "patient", "t0", "asof", "label", "params")
+NAMES = {
+    "scenario": "template",
+    "subject_id": "patient",
+    "index_time": "t0",
+    "as_of": "asof",
+    "gold": "label",
+}
+END = ADMITTED + timedelta(hours=6)
+GOOD = {
+    "template": "90-early-potassium",
+    "patient": "101",
+    "t0": ADMITTED.isoformat(),
+    "asof": END.isoformat(),
+    "label": "yes",
+    "params": "",
+}
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    potassium = {101: 6.2, 102: 6.4, 103: 4.1, 104: 4.2}
+    subjects = {n: [(ADMITTED, [(ADMITTED + timedelta(hours=2), value)])] for n, value in potassium.items()}
+    return ward_store(tmp_path_factory.mktemp("ward"), subjects)
+
+
+@pytest.fixture(scope="module")
+def scenario(tmp_path_factory: pytest.TempPathFactory) -> Scenario:
+    return load_scenario(write_toy(tmp_path_factory.mktemp("toy")))
+
+
+def write_theirs(path: Path, rows: Sequence[Mapping[str, str]]) -> Path:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, HEADER)
+        writer.writeheader()
+        writer.writerows(rows)
+    return path
+
+
+@pytest.fixture
+def check(store: Store, scenario: Scenario, tmp_path: Path) -> Check:
+    def checked(*rows: Mapping[str, str]) -> CheckedCohort:
+        file = write_theirs(tmp_path / "theirs.csv", rows)
+        return check_cohort(file, store, [scenario], columns=NAMES)
+
+    return checked
+
+
+def test_rows_that_hold_have_the_cases_keys_and_our_rule(check: Check) -> None:
+    found = check(GOOD, GOOD | {"patient": "103", "label": "no"})
+    assert found.unmatched == ()
+    assert found.filled == 2
+    first, second = found.rows
+    assert (first.hadm_id, first.sealed_hadm_id, first.index_eid) == (1011, 1011, "adm:1011")
+    assert (second.subject_id, second.gold, second.rule) == (103, "no", "potassium")
+
+
+def test_labels_are_compared_with_our_adjudication(check: Check) -> None:
+    rows = [
+        GOOD | {"patient": patient, "label": label}
+        for patient, label in zip("1234", ("yes", "no", "no", "no"), strict=True)
+    ]
+    found = check(*(row | {"patient": f"10{row['patient']}"} for row in rows))
+    [(name, agreed)] = found.agreements()
+    # two raters, 4 cases: theirs 1 yes 3 no, ours 2 yes 2 no; p_o = 3/4, p_e = 1/4 * 1/2 + 3/4 * 1/2 = 1/2
+    assert (name, agreed.agreed, agreed.cases, agreed.kappa) == ("90-early-potassium", 3, 4, 0.5)
+    [other] = found.disagreements
+    assert (other.line, other.gold, other.ours) == (3, "no", "yes")
+    kept = found.rows[1]
+    assert (kept.gold, kept.rule) == ("no", "")
+
+
+def test_params_of_a_row_change_what_our_label_is(check: Check) -> None:
+    found = check(GOOD | {"label": "no", "params": '{"threshold": 7.0}'})
+    assert found.disagreements == ()
+    assert found.rows[0].params == '{"threshold":7.0}'
+
+
+UNMATCHED = {
+    "an unknown scenario": ({"template": "99-nothing"}, "unknown scenario '99-nothing'"),
+    "a subject of another store": ({"patient": "999"}, "subject_id 999 is not in the store"),
+    "no verdict": ({"label": "maybe"}, "gold is 'maybe'"),
+    "a time that is none": ({"t0": "soon"}, "index_time is 'soon'"),
+    "times of another shift": (
+        {"t0": "2180-01-01T00:00:00", "asof": "2180-01-02T00:00:00"},
+        "lies outside the subject's record",
+    ),
+    "an as-of before the index": ({"asof": "2150-03-01T00:00:00"}, "as_of lies before index_time"),
+    "params that no rule can read": ({"params": '{"threshold": "high"}'}, "it cannot be adjudicated"),
+    "the same case again": ({}, "the same case as in line 2"),
+}
+
+
+@pytest.mark.parametrize("fault", UNMATCHED)
+def test_a_row_that_does_not_match_is_listed_with_line_reason_and_remedy(fault: str, check: Check) -> None:
+    change, reason = UNMATCHED[fault]
+    found = check(GOOD, GOOD | change, GOOD | {"patient": "104", "label": "no"})
+    [problem] = found.unmatched
+    assert problem.line == 3
+    assert reason in problem.reason
+    assert problem.remedy
+    assert [row.subject_id for row in found.rows] == [101, 104]
+
+
+def test_no_row_is_lost(check: Check) -> None:
+    rows = [GOOD, *(GOOD | change for change, _ in UNMATCHED.values()), GOOD | {"patient": "102"}]
+    found = check(*rows)
+    assert len(found.rows) + len(found.unmatched) == len(rows)
+
+
+def test_our_own_cohort_holds_and_stays_the_same(store: Store, scenario: Scenario, tmp_path: Path) -> None:
+    cohort = build_cohort(store, [scenario])
+    write_cohort(cohort, tmp_path / "cohort.csv")
+    found = check_cohort(tmp_path / "cohort.csv", store, [scenario])
+    assert (found.rows, found.unmatched, found.filled) == (cohort.rows, (), 0)
+
+
+# --- the command --------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> World:
+    return build_world(tmp_path_factory.mktemp("world"))
+
+
+def command(world: World, tmp_path: Path, rows: Sequence[Mapping[str, str]], *options: str) -> int:
+    theirs = write_theirs(tmp_path / "theirs.csv", rows)
+    maps = [word for name, column in NAMES.items() for word in ("--map", f"{name}={column}")]
+    return run(["cohort", "--store", str(world.store.path), "--from", str(theirs), *maps, *options])
+
+
+@pytest.fixture
+def lactate(world: World) -> dict[str, str]:
+    row = world.rows["lactate yes"]
+    return GOOD | {
+        "template": row.scenario,
+        "patient": str(row.subject_id),
+        "t0": row.index_time.isoformat(),
+        "asof": row.as_of.isoformat(),
+    }
+
+
+def test_the_agreement_is_printed_and_labels_are_said_to_be_unsigned(
+    world: World, lactate: dict[str, str], tmp_path: Path, capsys: Captured
+) -> None:
+    out = tmp_path / "cohort.csv"
+    assert command(world, tmp_path, [lactate | {"label": "no"}], "--out", str(out)) == 0
+    printed = capsys.readouterr()
+    assert "05-lactate-remeasurement-six-hours\t0 of 1 agree" in printed.out
+    assert "line 2: 05-lactate-remeasurement-six-hours: theirs no, ours yes" in printed.out
+    assert "clinician_reviewed = false" in printed.err
+    assert (tmp_path / "cohort.disagreements.csv").read_text().splitlines()[1].startswith("2,05-lactate")
+
+
+def test_nothing_is_written_while_a_row_does_not_match(
+    world: World, lactate: dict[str, str], tmp_path: Path, capsys: Captured
+) -> None:
+    out = tmp_path / "cohort.csv"
+    rows = [lactate, lactate | {"patient": "77"}]
+    assert command(world, tmp_path, rows, "--out", str(out)) == 2
+    printed = capsys.readouterr()
+    assert "line 3: subject_id 77 is not in the store" in printed.out
+    assert "1 of 2 rows do not match" in printed.err
+    assert "--allow-unmatched" in printed.err
+    assert not out.exists()
+
+
+def test_unmatched_rows_are_left_out_where_that_is_allowed_and_listed_beside(
+    world: World, lactate: dict[str, str], tmp_path: Path
+) -> None:
+    out = tmp_path / "cohort.csv"
+    rows = [lactate | {"patient": "77"}, lactate]
+    assert command(world, tmp_path, rows, "--out", str(out), "--allow-unmatched") == 0
+    (row,) = read_cohort(out, world.store)
+    assert (row.subject_id, row.rule) == (int(lactate["patient"]), world.rows["lactate yes"].rule)
+    with (tmp_path / "cohort.unmatched.csv").open(newline="") as file:
+        [listed] = csv.DictReader(file)
+    assert (listed["line"], listed["reason"].startswith("subject_id 77")) == ("2", True)
+
+
+def test_a_cohort_of_others_that_holds_can_be_built(
+    world: World, lactate: dict[str, str], tmp_path: Path
+) -> None:
+    (tmp_path / "key").write_text("a key of one group, long enough")
+    out, tasks = tmp_path / "cohort.csv", tmp_path / "tasks"
+    assert command(world, tmp_path, [lactate], "--out", str(out)) == 0
+    options = ["--cohort", str(out), "--out", str(tasks), "--key-file", str(tmp_path / "key")]
+    build = ["build", "--store", str(world.store.path), *options]
+    assert run([*build, "--split", "dev"]) == 2
+    assert not tasks.exists()
+    assert run(build) == 0
+    assert len(list(tasks.glob("05-lactate*"))) == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--allow-unmatched", "--out", "x.csv"], "belong to --from"),
+        ([], "a file to write must be named"),
+        (["--from", "absent.csv"], "cannot be read as a cohort file"),
+        (["--from", "absent.csv", "--out", "absent.csv"], "is the file to check"),
+        (["--from", "absent.csv", "--out", "nowhere/x.csv"], "no file can be written there"),
+    ],
+)
+def test_options_that_do_not_fit_are_one_line_and_a_hint(
+    world: World,
+    options: list[str],
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: Captured,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(["cohort", "--store", str(world.store.path), *options]) == 2
+    error, hint = capsys.readouterr().err.splitlines()
+    assert said in error
+    assert hint.startswith("hint: ")
+
+
+def test_a_time_of_the_record_is_no_bound_of_the_as_of_time(check: Check) -> None:
+    late = (ADMITTED + timedelta(days=400)).isoformat()
+    assert check(GOOD | {"asof": late}).unmatched == ()
+    assert datetime.fromisoformat(late) == check(GOOD | {"asof": late}).rows[0].as_of
