@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from harness.commands import containers, data, demo, doctor, runs, scenario
+from harness.commands import containers, corpus, data, demo, doctor, runs, scenario
 from harness.errors import HarnessError, RunError
 from mcp_mimic.errors import ChartServerError, told
 
@@ -21,6 +21,7 @@ demo.register(app)
 containers.register(app)
 doctor.register(app)
 scenario.register(app)
+corpus.register(app)
 
 DONE, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
 _DUCKDB_INTERRUPTED = "Query interrupted"  # what Ctrl-C becomes inside a query

@@ -5,7 +5,9 @@ HarnessError
 ├── CohortError           a cohort that does not fit its store
 ├── TaskError             a tasks folder that cannot be built or read
 ├── UnknownSystemError    an unknown or unusable system
+├── ReviewError           a review packet that cannot be written or read
 ├── JobError              a job that cannot be run, resumed or graded
+├── CorpusError           a policy document or corpus folder that cannot be used
 ├── EngineError           a container engine or image that cannot be used
 └── RunError              a run that failed on the way, whatever it was asked
 """
@@ -36,8 +38,16 @@ class UnknownSystemError(HarnessError):
     """A system is not in the systems file, or cannot be used here."""
 
 
+class ReviewError(HarnessError):
+    """A review packet cannot be written, or its answers cannot be read."""
+
+
 class JobError(HarnessError):
     """A job cannot be run, resumed or graded."""
+
+
+class CorpusError(HarnessError):
+    """A policy document, or the folder of them, cannot be used."""
 
 
 class EngineError(HarnessError):

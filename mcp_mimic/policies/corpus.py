@@ -132,6 +132,14 @@ class Corpus:
 
 def open_corpus(folder: Path) -> Corpus:
     """The corpus in a folder; SettingsError says what is wrong with it. Every named file must be readable."""
+    corpus = Corpus(folder, read_manifest(folder))
+    for name in corpus.entries:
+        corpus.document(name)
+    return corpus
+
+
+def read_manifest(folder: Path) -> tuple[Entry, ...]:
+    """The documents that a folder's manifest names, here or not; SettingsError says what is wrong with it."""
     try:
         manifest = _Manifest.model_validate(tomllib.loads(_read_text(folder / MANIFEST)))
     except tomllib.TOMLDecodeError as error:
@@ -143,10 +151,7 @@ def open_corpus(folder: Path) -> Corpus:
     ids = [entry.id for entry in manifest.document]
     if len(set(ids)) < len(ids):
         raise SettingsError(f"{folder / MANIFEST} names a document twice", "give each its own id")
-    corpus = Corpus(folder, manifest.document)
-    for name in ids:
-        corpus.document(name)
-    return corpus
+    return manifest.document
 
 
 def _as_sections(text: str) -> list[Section]:

@@ -1,0 +1,76 @@
+"""Taking in a document that a person has downloaded."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal
+
+from harness.corpus.folder import LocalCorpus, read_plain
+from harness.corpus.kinds import named, require_kind
+from harness.corpus.lock import Format, Original, Record, digest, write_whole
+from harness.errors import CorpusError
+
+
+@dataclass(frozen=True)
+class Taken:
+    """A document that was taken in: whether it was here already, and what a person should know of it."""
+
+    original: Original
+    new: bool
+    remark: str | None
+
+
+def add_file(corpus: LocalCorpus, file: Path, name: str, *, replace: bool = False) -> Taken:
+    """Record a downloaded file as the document of that id, and keep a copy of it.
+
+    CorpusError if the id is unknown, the file is no document, or another one is recorded and is not to be
+    replaced.
+    """
+    entry = corpus.entry(name)
+    if entry.access == "shipped":
+        raise CorpusError(f"{name} is a house policy: its text comes with the harness", "leave it as it is")
+    data = read_plain(file)
+    kind = require_kind(file, data)
+    record = corpus.record(name)
+    same = record is not None and record.original.sha256 == digest(data)
+    if record is not None and not same and not replace:
+        raise CorpusError(
+            f"{file} is not the document that was recorded as {name} on {record.original.at[:10]}: "
+            f"its checksum differs",
+            "compare the two; if this edition is to take the other's place, add it again with --replace",
+        )
+    original = keep_original(corpus, name, kind, data, by="person")
+    remark = None
+    if kind != entry.format:
+        remark = f"the manifest expects {named(entry.format)}, this is {named(kind)}"
+    return Taken(original, new=not same, remark=remark)
+
+
+def keep_original(
+    corpus: LocalCorpus,
+    name: str,
+    kind: Format,
+    data: bytes,
+    *,
+    by: Literal["script", "person"],
+    address: str | None = None,
+) -> Original:
+    """Put a document's bytes in their place and record them; what is recorded of the same bytes stays."""
+    place, record = corpus.original(name, kind), corpus.record(name)
+    file = place.relative_to(corpus.path).as_posix()
+    write_whole(place, data)
+    if record is not None and (record.original.sha256, record.original.file) == (digest(data), file):
+        return record.original
+    original = Original(
+        file=file,
+        format=kind,
+        sha256=digest(data),
+        bytes=len(data),
+        by=by,
+        at=datetime.now(UTC).isoformat(timespec="seconds"),
+        address=address,
+    )
+    corpus.remember(name, Record(original=original, text=record.text if record is not None else None))
+    if record is not None and record.original.file != file:
+        (corpus.path / record.original.file).unlink(missing_ok=True)
+    return original

@@ -1,0 +1,70 @@
+"""Web pages become Markdown: what shows of their main part."""
+
+import pytest
+
+from harness.corpus.html import read_page
+from tests.harness.corpus.documents import GUIDELINE_HTML, LOGIN_HTML, LONG, SENTENCE, web_page
+
+
+def text_of(body: str) -> str:
+    return read_page(web_page(body + LONG)).markdown.removesuffix(SENTENCE * 5).strip()
+
+
+def test_headings_become_sections_and_the_pages_frame_is_left_out() -> None:
+    text = read_page(GUIDELINE_HTML).markdown
+    assert [line for line in text.splitlines() if line.startswith("#")] == [
+        "## Hyperkalaemia", "## 1 Scope", "## 2 Treatment",
+    ]  # fmt: skip
+    assert "Home" not in text
+    assert "Contact" not in text
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        ("<p>150 &times; 10<sup>9</sup>/L of\n blood<br>and<!-- not --> CO<sub>2</sub></p>", "150 × 10^9/L of blood\nand CO2"),
+        ("<div>loose <b>bold</b><p>own</p>tail</div>", "loose bold\n\nown\n\ntail"),
+        ("<ul><li>one<ul><li>in</li></ul></li><li>two</li></ul>", "- one\n  - in\n- two"),
+        ("<ol><li>a</li><li><p>b</p><p>c</p></li></ol>", "1. a\n2. b\n  c"),
+        ("<table><caption>T</caption><tr><th>A</th><th>B</th></tr><tr><td>1</td><td><p>2</p><p>3</p></td></tr></table>", "T\n\n| A | B |\n| 1 | 2 3 |"),
+        ("<a href=x><h3>Linked</h3></a>", "### Linked"),
+        ("<p># 3 not</p><pre>```\n## nor</pre>", "\\# 3 not\n\n\\```\n\\## nor"),
+        ("<img src=a.png alt='Figure 1: staging'>", "[image: Figure 1: staging]"),
+    ],
+    ids=["inline", "loose", "nested", "ordered", "table", "link", "escaped", "image"],
+)  # fmt: skip
+def test_blocks_keep_their_shape(body: str, text: str) -> None:
+    assert text_of(body) == text
+
+
+def test_what_does_not_show_is_not_text() -> None:
+    hidden = (
+        "<p hidden>x1</p>",
+        "<p style='display:none'>x2</p>",
+        "<script>x3</script>",
+        "<p aria-hidden=true>x4</p>",
+    )
+    assert text_of("".join(hidden) + "<p>seen</p>") == "seen"
+
+
+def test_a_page_says_in_which_letters_it_is_written() -> None:
+    page = f"<html><head><meta charset='iso-8859-1'></head><body><p>5 µmol</p>{LONG}</body></html>"
+    assert "5 µmol" in read_page(page.encode("iso-8859-1")).markdown
+    assert "5 µmol" in read_page(page.encode()).markdown
+    assert "5 µmol" in read_page(page.encode("utf-16")).markdown
+
+
+@pytest.mark.parametrize(
+    ("page", "why"),
+    [
+        (LOGIN_HTML, "asks for a login"),
+        (web_page(LONG, "Access Denied"), "Access Denied"),
+        (web_page(LONG, "Just a moment..."), "Just a moment"),
+        (web_page("<p>Loading</p>"), "only 7 characters"),
+        (GUIDELINE_HTML, None),
+    ],
+    ids=["login", "denied", "challenge", "empty", "guideline"],
+)
+def test_a_page_that_came_in_a_documents_place_is_known(page: bytes, why: str | None) -> None:
+    found = read_page(page).obstacle
+    assert found is None if why is None else why in (found or "")
