@@ -1,5 +1,6 @@
 """The rules of antibacterials after a high lactate at their boundaries: a minute and a unit either side of each."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -355,3 +356,13 @@ class TestEvidence:
             assert need.kind != "absence" or not need.qualifying
             assert need.kind != "rows" or need.alternatives
             assert own.issuperset(need.relevant), "another patient's row, or one not known yet"
+
+
+def test_under_local_resistance_a_quinolone_alone_is_a_narrower_agent(tmp_path: Path) -> None:
+    charts = {
+        "alone": chart(*dose("Levofloxacin", route="IV")),
+        "beside a broad agent": chart(*dose("Levofloxacin", route="IV"), *dose("Meropenem")),
+        "unasyn of the unit": in_unit(infused(225843, 60, 1)),
+    }
+    judged = judge(tmp_path, "04-sepsis-antibiotic-three-hours", charts, reading="weaker_agents_not_alone")
+    assert list(judged.verdicts.values()) == [NARROWER, YES, NARROWER]

@@ -1,5 +1,6 @@
 """The rules of treatment after a positive C. difficile test at their boundaries: a minute and a unit either side."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -290,3 +291,15 @@ class TestEvidence:
             assert need.kind != "absence" or not need.qualifying
             assert need.kind != "rows" or need.alternatives
             assert own.issuperset(need.relevant), "another patient's row, or one not known yet"
+
+
+def test_where_metronidazole_by_vein_is_none_only_that_by_mouth_stays_open(tmp_path: Path) -> None:
+    charts = {
+        "by vein": chart(given(60, "MetroNIDAZOLE"), detail("IV"), *MILD),
+        "of the unit": chart(infused(METRONIDAZOLE_INPUT, 60, 1), *MILD, icu=UNIT),
+        "by mouth": graded(*MILD),
+    }
+    judged = judge(
+        tmp_path, "08-c-difficile-initial-therapy", charts, reading="metronidazole_by_vein_is_none"
+    )
+    assert list(judged.verdicts.values()) == [NO, NO, NOT_SEVERE]

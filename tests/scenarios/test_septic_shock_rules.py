@@ -1,5 +1,6 @@
 """The Sepsis-3 criteria in the first vasopressor day at their boundaries: a minute and a unit either side of each."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -254,3 +255,9 @@ class TestEvidence:
             assert need.kind != "absence" or not need.qualifying
             assert need.kind != "rows" or need.alternatives
             assert own.issuperset(need.relevant), "another patient's row, or one not known yet"
+
+
+def test_with_any_infusion_as_a_requirement_a_short_one_is_enough(tmp_path: Path) -> None:
+    charts = {"a minute": chart(runs(0, 1), HIGH), "and normal": chart(runs(0, 40), lab(LACTATE, 60, 1.1))}
+    judged = judge(tmp_path, "06-septic-shock-sepsis3-criteria", charts, reading="any_infusion")
+    assert list(judged.verdicts.values()) == [YES, NORMAL]
