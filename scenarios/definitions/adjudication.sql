@@ -438,3 +438,21 @@ create or replace temp macro near_in_sentence(text, names, words, reach) as
             concat('(?is)\b(?:no|without|denie[sd]|negative for|neither|nor)\b(?: [a-z-]+){0,4}? (?:', words, ')'), ' ', 'g'),
         concat(
             '(?is)(?:', names, ')[^.;¶]{0,', reach, '}(?:', words, ')|(?:', words, ')[^.;¶]{0,', reach, '}(?:', names, ')'));
+
+-- Heights: the ICU's (226730 in cm, 226707 in inches; source 'icu') and the clinic's ("Height (Inches)"; 'clinic', its
+-- moment is the day). value: as it is written, null where it is no number; cm: in centimetres, taken in the unit of its
+-- item, plausible or not. metric: it was written in centimetres.
+create or replace temp macro heights() as table
+with measured as (
+    select task_id, eid, 'icu' as source, itemid = 226730 as metric, charttime as moment, valuenum as value
+    from icu.chartevents
+    where itemid in (226730, 226707)
+    union all
+    select
+        task_id, eid, 'clinic', false, chartdate::timestamp,
+        try_cast(regexp_extract(result_value, '^\s*(\d+(?:\.\d+)?)\s*$', 1) as double)
+    from hosp.omr
+    where regexp_matches(result_name, '^height \(inches\)', 'i')
+)
+select *, round(case when metric then value else value * 2.54 end, 6) as cm
+from measured;

@@ -211,3 +211,21 @@ select
 from charted
 group by subject_id, hadm_id, stay_id, number
 having min(charttime) < max(charttime);
+
+-- Stretches of dialysis: procedures at the bedside, coded procedures (their day), and, from the admission on that has
+-- the code, dependence on dialysis or end-stage kidney disease, which does not end.
+create or replace temp macro on_dialysis() as table
+select subject_id, starttime as since, coalesce(endtime, starttime) as until
+from icu.procedureevents
+where itemid in (225441, 225802, 225803, 225805, 225809, 225955)
+  and coalesce(statusdescription, '') <> 'Rewritten'
+union all
+select subject_id, chartdate::timestamp, chartdate::timestamp + interval 1 day
+from hosp.procedures_icd
+where (icd_version = 9 and icd_code in ('3995', '5498')) or (icd_version = 10 and icd_code like '5A1D%')
+union all
+select d.subject_id, a.admittime, timestamp '9999-01-01'
+from hosp.diagnoses_icd d
+join hosp.admissions a using (subject_id, hadm_id)
+where (d.icd_version = 9 and (d.icd_code in ('5856', 'V4511', 'V4512') or d.icd_code like 'V56%'))
+   or (d.icd_version = 10 and (d.icd_code in ('N186', 'Z9115', 'Z992') or d.icd_code like 'Z49%'));

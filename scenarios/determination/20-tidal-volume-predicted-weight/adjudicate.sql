@@ -22,25 +22,14 @@ span as (
     from task k
     left join hosp.patients p using (task_id)
 ),
-measured as (
-    select task_id, eid, 'icu' as source, itemid = 226730 as metric, charttime as moment, valuenum as value
-    from icu.chartevents
-    where itemid in (226730, 226707)
-    union all
-    select
-        task_id, eid, 'clinic', false, chartdate::timestamp,
-        try_cast(regexp_extract(result_value, '^\s*(\d+(?:\.\d+)?)\s*$', 1) as double)
-    from hosp.omr
-    where regexp_matches(result_name, '^height \(inches\)', 'i')
-),
 tall as (
     select
-        m.task_id, m.eid, m.source, m.metric, m.moment,
+        h.task_id, h.eid, h.source, h.metric, h.moment,
         case
-            when not m.metric or (s.inches_as_centimetres and m.value between 48 and 90) then m.value * 2.54
-            else m.value
+            when s.inches_as_centimetres and h.metric and h.value between 48 and 90 then h.value * 2.54
+            else h.cm
         end as cm
-    from measured m
+    from heights() h
     join span s using (task_id)
 ),
 height as (  -- the latest plausible one of each source, in centimetres before inches
@@ -48,7 +37,7 @@ height as (  -- the latest plausible one of each source, in centimetres before i
     where round(cm, 6) between 120 and 230
     qualify row_number() over (partition by task_id, source order by moment desc, metric desc, eid) = 1
 ),
-heights as (
+chosen as (
     select
         task_id,
         coalesce(max(cm) filter (source = 'icu'), max(cm)) as cm,
@@ -92,7 +81,7 @@ finding as (
         round(v.observed_ml / (s.base + 0.91 * (h.cm - 152.4)), 6) as observed_per_kg,
         round(v.set_ml / (s.base + 0.91 * (h.other_cm - 152.4)), 6) as other_per_kg
     from span s
-    left join heights h using (task_id)
+    left join chosen h using (task_id)
     left join volumes v using (task_id)
 ),
 ruled as (

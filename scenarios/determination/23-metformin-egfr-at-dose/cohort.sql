@@ -1,7 +1,7 @@
 -- One dose of metformin of an adult in hospital: of all doses given, the one with the highest creatinine, that is, the
 -- latest one known when it was given (drawn in the seven days before), the earliest of equals; if none of the
--- patient's doses has one, the first. T is the dose. Left out are patients on dialysis, by procedure or by code, and
--- those above 89, whose age is not recorded.
+-- patient's doses has one, the first. T is the dose. Left out are patients on dialysis, by a procedure of the
+-- month before or by a code, and those above 89, whose age is not recorded.
 --
 -- Correction: the catalogue places the agent at T. The record of a dose is written minutes after it, so that the dose
 -- itself could not be seen; as-of is an hour later, and doses that were recorded later still are left out. What could
@@ -30,22 +30,14 @@ judged as (
         and c.available_at <= d.moment
     group by d.subject_id, d.eid, d.moment, d.hadm_id
 ),
-dialysed as (
-    select subject_id from dialyses()
-    union
-    select subject_id from hosp.procedures_icd
-    where (icd_version = 9 and icd_code in ('3995', '5498')) or (icd_version = 10 and icd_code like '5A1D%')
-    union
-    select subject_id from hosp.diagnoses_icd
-    where (icd_version = 9 and (icd_code in ('5856', 'V4511', 'V4512') or icd_code like 'V56%'))
-       or (icd_version = 10 and (icd_code in ('N186', 'Z9115', 'Z992') or icd_code like 'Z49%'))
-),
 chosen as (
     select j.*
     from judged j
     join hosp.patients p using (subject_id)
     where p.anchor_age <= 89
-      and j.subject_id not in (select subject_id from dialysed)
+      and not exists (
+          select 1 from on_dialysis() d
+          where d.subject_id = j.subject_id and d.since <= j.moment and d.until >= j.moment - interval 30 day)
     qualify row_number() over (
         partition by j.subject_id order by j.latest desc nulls last, j.moment, j.eid) = 1
 )
