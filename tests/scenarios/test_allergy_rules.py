@@ -164,6 +164,8 @@ CASES = {
 
 TOO_CLOSE = {
     "nothing listed": exposed("No Known Allergies / Adverse Drug Reactions", "CefePIME"),
+    "an unknown list, and nothing given that it could rule out": exposed("___", "Aztreonam"),
+    "no summary, and nothing given": chart(),
     "another substance": exposed("latex", "Nafcillin"),
     "another antibiotic beside": exposed("Penicillins / Clindamycin", "Levofloxacin"),
     "a list removed in part": exposed("Penicillins / ___", "Levofloxacin"),
@@ -179,6 +181,7 @@ NEAR = {
     "another antibiotic beside a class that was given": exposed("Penicillins / Clindamycin", "Nafcillin"),
     "a row that lost its verb beside a dose": chart(
         note(PEN), given(0, "Nafcillin", " in Other Location"), given(60, "Nafcillin")),
+    "an unknown list, and nothing that would show a dose": silent(note("___")),
     "another class in the emergency visit": chart(note(PEN), given(CAME - 30, "Levofloxacin"), ed=VISIT),
     "the operating room with a sulfonamide listed": chart(
         note(SULFA), charted(220045, -60), procedure(225470, 0, 1), procedure(225469, 120, 121), icu=UNIT),

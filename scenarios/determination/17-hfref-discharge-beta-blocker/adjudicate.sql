@@ -195,6 +195,8 @@ select
     r.rule,
     case r.rule
         when 'preserved' then false
+        when 'no_summary' then r.low or not r.high
+        when 'no_list' then r.low or not r.high
         when 'fractions_at_odds' then r.own and r.at_odds
         when 'documented_reason' then (r.held or r.reason_strict) and not r.conditional and not r.unspecified
         when 'without_beta_blocker' then not r.conditional and not r.unspecified
