@@ -9,8 +9,7 @@
 -- do with each other. A reason counts where it stands in one sentence with the drug and is not denied. Where only the
 -- catalogue's 150 characters find one, across sentences or in a denial, the case is too close to call, either way.
 --
--- Correction: "deferred", "not started" and "not resumed" beside the drug are decisions like "declined", and a score
--- that the codes put at exactly one point beside the sex is optional for both sexes, as the catalogue has it.
+-- Correction: "deferred", "not started" and "not resumed" beside the drug are decisions like "declined".
 with
 span as (
     select
