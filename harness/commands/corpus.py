@@ -11,6 +11,7 @@ import typer
 from harness.commands.options import Json
 
 if TYPE_CHECKING:
+    from harness.corpus.acquire import Acquired
     from harness.corpus.index import Indexed
     from harness.corpus.status import Standing
     from harness.errors import HarnessError
@@ -73,6 +74,46 @@ def _print_standings(found: "list[Standing]", folder: Path) -> None:
         if counts[state]:
             sys.stderr.write(f"{counts[state]} {state}: {meaning}\n")
     sys.stderr.write(f"served with: mcp-mimic serve --corpus {folder}\n")
+
+
+@corpus.command()
+def acquire(
+    names: Annotated[
+        list[str] | None, typer.Argument(help="Ids of documents. Default: all that a script may fetch.")
+    ] = None,
+    folder: Folder = _HERE,
+    again: Annotated[
+        bool, typer.Option("--again", help="Fetch those that are here too, and tell which have changed.")
+    ] = False,
+) -> None:
+    """Fetch the documents that a script may fetch, one at a time; what broke off goes on where it stopped.
+
+    Example: harness corpus acquire kdigo-aki-2012 --corpus corpus-local/
+    """
+    from harness.corpus.acquire import acquire_documents
+    from harness.corpus.fetch import Fetcher
+    from harness.corpus.folder import change_corpus
+
+    fetcher = Fetcher(tell=_tell)
+    try:
+        with change_corpus(folder) as local:
+            done = acquire_documents(local, names or (), fetcher, again=again, tell=_tell_acquired)
+    finally:
+        fetcher.close()
+    sys.stderr.write(f"make them citable with: harness corpus index --corpus {folder}\n")
+    if any(found.error for found in done):
+        raise typer.Exit(1)
+
+
+def _tell(text: str) -> None:
+    sys.stderr.write(f"{text}\n")
+
+
+def _tell_acquired(found: "Acquired") -> None:
+    sys.stdout.write(f"{found.name}\t{found.outcome}\t{found.detail}\n")
+    sys.stdout.flush()
+    if found.error:
+        _tell_error(found.error)
 
 
 @corpus.command()

@@ -59,6 +59,8 @@ def keep_original(
     place, record = corpus.original(name, kind), corpus.record(name)
     file = place.relative_to(corpus.path).as_posix()
     write_whole(place, data)
+    if (aside := changed_place(corpus, name, kind)).is_file() and aside.read_bytes() == data:
+        aside.unlink()
     if record is not None and (record.original.sha256, record.original.file) == (digest(data), file):
         return record.original
     original = Original(
@@ -74,3 +76,8 @@ def keep_original(
     if record is not None and record.original.file != file:
         (corpus.path / record.original.file).unlink(missing_ok=True)
     return original
+
+
+def changed_place(corpus: LocalCorpus, name: str, kind: Format) -> Path:
+    """Where another edition waits that a script has found, for a person to take it or leave it."""
+    return corpus.original(name, kind).with_name(f"{name}.changed.{kind}")

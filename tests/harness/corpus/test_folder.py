@@ -233,7 +233,7 @@ def test_the_status_is_a_table_for_programs_and_people(folder: Path, capsys: Cap
     assert "ckd-epi-2021 is not here" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("command", ["status", "add", "index"])
+@pytest.mark.parametrize("command", ["status", "acquire", "add", "index"])
 def test_every_command_has_an_example_in_its_help(command: str, capsys: Captured) -> None:
     assert run(["corpus", command, "--help"]) == 0
     assert f"Example: harness corpus {command}" in capsys.readouterr().out
