@@ -127,6 +127,23 @@ def test_a_part_that_fits_no_more_is_fetched_anew(tmp_path: Path, site: Site, gu
         assert original(tmp_path).read_bytes() == PDF
 
 
+@pytest.mark.parametrize(
+    ("form", "reply", "what"),
+    [
+        ("pdf", Reply(LOGIN_HTML), "gave a web page (HTML) in place of a PDF"),
+        ("pdf", Reply(b"\x00\x01"), "gave nothing that is a document in place of a PDF"),
+        ("html", Reply(PDF), "gave a PDF in place of a web page"),
+        ("html", Reply(LOGIN_HTML), "is not the document: it asks for a login"),
+        ("pdf", Reply(PDF[:-100]), "breaks off"),
+        ("pdf", Reply(b"", 403), "refuses a script (403)"),
+        ("pdf", Reply(b"", 404), "is not there (404)"),
+        ("pdf", Reply(b"", 503, {"Retry-After": "86400"}), "asks to be left alone for 86400 s"),
+        ("pdf", Reply(b"", 302, {"Location": "/a"}), "more than 5 redirects"),
+        ("pdf", Reply(b"", 302, {"Location": "https://127.0.0.1/x"}), "is not http"),
+        ("pdf", Reply(b"", 302, {"Location": "http://127.0.0.2/x"}), "leads to 127.0.0.2, port 80"),
+        ("pdf", Reply(b"", 302, {"Location": "http://10.0.0.8:9/x"}), "leads to 10.0.0.8, port 9"),
+    ],
+)
 def test_what_is_no_document_or_must_not_be_opened_is_told(
     tmp_path: Path, site: Site, guest: Guest, form: str, reply: Reply, what: str
 ) -> None:
