@@ -153,11 +153,12 @@ def index(
 
     Example: harness corpus index --corpus corpus-local/
     """
+    from harness.corpus.apart import read_pdf_apart
     from harness.corpus.folder import change_corpus
     from harness.corpus.index import index_corpus
 
     with change_corpus(folder) as local:
-        done = index_corpus(local, names or (), again=again, tell=_tell_indexed)
+        done = index_corpus(local, names or (), again=again, tell=_tell_indexed, reader=read_pdf_apart)
     if not done:
         sys.stderr.write(f"{folder} has no documents yet: see harness corpus status --corpus {folder}\n")
     if any(found.error for found in done):

@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Literal
 
 from harness.corpus.folder import LocalCorpus, read_plain
+from harness.corpus.html import read_page
 from harness.corpus.lock import Format, Record, SectionRecord, Text, digest, write_whole
+from harness.corpus.pdf import PdfText, read_pdf
 from harness.errors import CorpusError
 from mcp_mimic.policies.corpus import Entry
 from mcp_mimic.policies.markdown import policy_sections
@@ -37,11 +39,12 @@ def index_corpus(
     *,
     again: bool = False,
     tell: Callable[[Indexed], None] = lambda _done: None,
+    reader: Callable[[Path], PdfText] = read_pdf,
 ) -> list[Indexed]:
     """Make the text of each document whose original is new or changed, of the named ones or of all.
 
-    A document that cannot be read does not keep the others back; its error is told. CorpusError if a name
-    is unknown or its original is not here.
+    A document that cannot be read does not keep the others back; its error is told. `reader` reads PDFs.
+    CorpusError if a name is unknown or its original is not here.
     """
     chosen = sorted({corpus.entry(name).id for name in names} or corpus.lock.documents)
     for name in chosen:
@@ -50,7 +53,7 @@ def index_corpus(
     done = []
     for name in chosen:
         try:
-            found = _index(corpus, corpus.entry(name), again=again)
+            found = _index(corpus, corpus.entry(name), reader, again=again)
         except CorpusError as error:
             found = Indexed(name, "failed", error=error)
         tell(found)
@@ -70,7 +73,7 @@ def is_current(corpus: LocalCorpus, name: str) -> bool:
     )
 
 
-def _index(corpus: LocalCorpus, entry: Entry, *, again: bool) -> Indexed:
+def _index(corpus: LocalCorpus, entry: Entry, reader: Callable[[Path], PdfText], *, again: bool) -> Indexed:
     record, file = corpus.lock.documents[entry.id], corpus.text(entry.id)
     data = corpus.read_original(entry.id)
     before = record.text
@@ -86,7 +89,7 @@ def _index(corpus: LocalCorpus, entry: Entry, *, again: bool) -> Indexed:
             f"{file} was changed by hand since it was made",
             "add it as the document itself (--replace), or make it anew with --again",
         )
-    text, pages = _text(corpus.path / record.original.file, record.original.format, data, entry.title)
+    text, pages = _text(corpus.path / record.original.file, record.original.format, data, entry.title, reader)
     if len(text.encode()) > _LARGEST_TEXT:
         raise CorpusError(
             f"{entry.id}: its text has more than {_LARGEST_TEXT:,} bytes", "add the part of it that is needed"
@@ -104,17 +107,15 @@ def _index(corpus: LocalCorpus, entry: Entry, *, again: bool) -> Indexed:
     return Indexed(entry.id, "made", len(sections), tuple(_remarks(before, made, text)))
 
 
-def _text(file: Path, form: Format, data: bytes, title: str) -> tuple[str, int | None]:
+def _text(
+    file: Path, form: Format, data: bytes, title: str, reader: Callable[[Path], PdfText]
+) -> tuple[str, int | None]:
     """The whole Markdown of an original and its number of pages, if it has pages."""
     pages = None
     if form == "pdf":
-        from harness.corpus.pdf import read_pdf
-
-        body = read_pdf(file)
+        body = reader(file)
         markdown, pages = body.markdown, body.pages
     elif form == "html":
-        from harness.corpus.html import read_page
-
         markdown = read_page(data).markdown
     else:
         return data.decode().replace("\r\n", "\n").replace("\r", "\n"), None

@@ -67,8 +67,7 @@ def read_pdf(file: Path) -> PdfText:
     """The text of a PDF; CorpusError if it cannot be read or holds none."""
     logging.getLogger("pdfminer").setLevel(logging.ERROR)
     try:
-        pages = _pages(file)
-        lines = [line for number, page in enumerate(pages, start=1) for line in _lines(page, number)]
+        lines, pages = _read_lines(file)
         outline = _outline(file)
     except PDFPasswordIncorrect as error:
         raise CorpusError(
@@ -79,15 +78,21 @@ def read_pdf(file: Path) -> PdfText:
             f"{file} cannot be read as PDF: {type(error).__name__}: {as_line(str(error))[:200]}",
             "download it again, or print it to a new PDF, and add that with --replace",
         ) from error
-    if len(pages) > MOST_PAGES:
+    if pages > MOST_PAGES:
         raise CorpusError(f"{file} has more than {MOST_PAGES} pages", "take a part of the document")
-    _require_text(file, lines, len(pages))
+    _require_text(file, lines, pages)
     kept = _without_running_heads(_numbered_blocks(lines))
-    return PdfText(_markdown(kept, outline), len(pages))
+    return PdfText(_markdown(kept, outline), pages)
 
 
-def _pages(file: Path) -> list[LTPage]:
-    return list(extract_pages(file, laparams=LAParams(), maxpages=MOST_PAGES + 1))
+def _read_lines(file: Path) -> tuple[list[_Line], int]:
+    """The lines of all pages, and how many pages there are; a page's layout is let go once it is read."""
+    lines: list[_Line] = []
+    pages = 0
+    for page in extract_pages(file, laparams=LAParams(), maxpages=MOST_PAGES + 1):
+        pages += 1
+        lines += _lines(page, pages)
+    return lines, pages
 
 
 def _require_text(file: Path, lines: Sequence[_Line], pages: int) -> None:
