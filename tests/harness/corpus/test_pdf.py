@@ -51,6 +51,20 @@ def test_the_outline_names_headings_that_are_set_like_text(tmp_path: Path) -> No
     assert headings(text) == [f"## {name}" for name in names]
 
 
+def test_columns_are_read_one_after_the_other(tmp_path: Path) -> None:
+    words = "potassium is measured again within two hours of it"
+    columns = [
+        [Set(f"{side}{row:02} {words}", 700 - 12 * row, 9, left=left) for row in range(30)]
+        for side, left in (("A", 60), ("B", 320))
+    ]
+    heading = Set("2 Treatment", 320, 13, left=320)
+    rows = [line for pair in zip(*columns, strict=True) for line in pair]
+    text = markdown(tmp_path, pdf([[*rows, heading, Set(SENTENCE[:50], 300, 9, left=320)]]))
+    places = [text.index(f"{side}{row:02}") for side in "AB" for row in range(30)]
+    assert places == sorted(places)
+    assert text.index("## 2 Treatment") > places[-1]
+
+
 def test_running_heads_and_page_numbers_are_left_out(tmp_path: Path) -> None:
     pages = [page_of(TEXT, head=f"Kidney guideline {n}", foot=f"{n}") for n in range(1, 5)]
     pages[0] += [Set("Published once", 760)]
