@@ -5,7 +5,7 @@ table `adjudicated`; evidence.sql and the expressions of `[[evidence]]` may read
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -140,11 +140,23 @@ def _requirement(evidence: Evidence, rows: Iterable[_Row], search: tuple[Window,
     )
 
 
+def gather_windows(connection: duckdb.DuckDBPyConnection, scenario: Scenario) -> dict[str, list[Window]]:
+    """Each task's searches of all requirements, whatever its verdict; needs `adjudicate` before."""
+    found: dict[str, list[Window]] = defaultdict(list)
+    for evidence in scenario.evidence:
+        for task_id, search in _windows(connection, scenario, evidence, VERDICTS).items():
+            found[task_id] += search
+    return found
+
+
 def _windows(
-    connection: duckdb.DuckDBPyConnection, scenario: Scenario, evidence: Evidence
+    connection: duckdb.DuckDBPyConnection,
+    scenario: Scenario,
+    evidence: Evidence,
+    of_verdicts: Sequence[str] | None = None,
 ) -> dict[str, tuple[Window, ...]]:
     """The tasks that the requirement applies to, with its search entries evaluated for each."""
-    verdicts = ", ".join(f"'{verdict}'" for verdict in evidence.verdicts)
+    verdicts = ", ".join(f"'{verdict}'" for verdict in of_verdicts or evidence.verdicts)
     columns = ["task_id", *(column for search in evidence.search for column in _bounds(search))]
     result = _run(
         connection,

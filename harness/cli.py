@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from harness.commands import containers, corpus, data, demo, doctor, runs, scenario
+from harness.commands import containers, corpus, data, demo, doctor, review, runs, scenario
 from harness.errors import HarnessError, RunError
 from mcp_mimic.errors import ChartServerError, told
 
@@ -16,6 +16,7 @@ app = typer.Typer(
     add_completion=False,
 )
 data.register(app)
+review.register(app)
 runs.register(app)
 demo.register(app)
 containers.register(app)

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
@@ -51,7 +51,8 @@ class JobScores:
     """A job's graded trials, and what its numbers rest on.
 
     `missing` are planned trials that are not there. `gold_digest` stands for the gold of all tasks that were
-    graded; `gold_changed` trials were scored by another gold when they were run.
+    graded; `gold_changed` trials were scored by another gold when they were run; `left_out` are tasks that
+    were to be left out.
     """
 
     job: str
@@ -62,6 +63,7 @@ class JobScores:
     systems: Mapping[str, Mapping[str, Any]]
     trials: tuple[TrialScore, ...]
     missing: tuple[tuple[str, str], ...]
+    left_out: tuple[str, ...] = ()
 
     @cached_property
     def summary(self) -> dict[str, Any]:
@@ -75,12 +77,19 @@ class JobScores:
             "gold_digest": self.gold_digest,
             "gold_changed_since_run": self.gold_changed,
             "missing": [f"{task}__{system}" for task, system in self.missing],
+            "left_out": list(self.left_out),
         }
         return summarise(self.trials, missing=missing, about=about, declared=self.systems)
 
 
-def grade_job(job_dir: Path, tasks_dir: Path, tell: Tell = lambda _done, _all: None) -> JobScores:
-    """Score every trial of a job; nothing is run again and nothing in the job is changed.
+def grade_job(
+    job_dir: Path,
+    tasks_dir: Path,
+    tell: Tell = lambda _done, _all: None,
+    *,
+    without: Collection[str] = (),
+) -> JobScores:
+    """Score every trial of a job but those of the tasks `without`; nothing is run again or changed in the job.
 
     JobError if the job has no trials, one that it did not plan, or was run on other tasks; TaskError if a
     gold file is damaged.
@@ -100,9 +109,11 @@ def grade_job(job_dir: Path, tasks_dir: Path, tell: Tell = lambda _done, _all: N
         plan.require_planned(trial, there)
         there[trial.task, trial.system] = name
         graded.append(_grade(trial, tasks))
-        changed += trial.gold_digest not in (None, tasks.gold(trial.task)[2])
+        changed += trial.task not in without and trial.gold_digest not in (None, tasks.gold(trial.task)[2])
         tell(number, len(names))
-    graded = _without_copies(graded)
+    graded = [trial for trial in _without_copies(graded) if trial.task not in without]
+    if names and without and not graded:
+        raise JobError(f"every trial of {job_dir} is left out", "leave out fewer tasks")
     return JobScores(
         job=job_dir.resolve().name,
         classification=tasks.classification,
@@ -111,7 +122,8 @@ def grade_job(job_dir: Path, tasks_dir: Path, tell: Tell = lambda _done, _all: N
         gold_changed=changed,
         systems=plan.systems,
         trials=tuple(graded),
-        missing=tuple(sorted(plan.trials - there.keys())),
+        missing=tuple(pair for pair in sorted(plan.trials - there.keys()) if pair[0] not in without),
+        left_out=tuple(sorted(without)),
     )
 
 

@@ -15,6 +15,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from harness.data import data_folder
 from harness.errors import ScenarioError
+from harness.review.signoff import SIGNOFF_FILE, standing_of
 from harness.rubric import DataModel, Identifier, PolicyRubric, Rubric, Source, Text
 from mcp_mimic.contract import VERDICTS
 
@@ -146,6 +147,8 @@ class Scenario(ScenarioFile):
     evidence_sql: Text
     rubric: Rubric
     policy_rubric: PolicyRubric
+    lapsed: tuple[Text, ...] = ()
+    """Clinicians whose sign-off does not hold, because the scenario changed since."""
 
     @property
     def slug(self) -> str:
@@ -195,16 +198,25 @@ def load_scenario(folder: Path) -> Scenario:
     head = _parse(ScenarioFile, _toml(file), file)
     if head.id != folder.name:
         raise ScenarioError(f"{file}: id is {head.id}", f"id must be the folder's name, {folder.name}")
-    _text(folder / "plants.toml")
+    if head.clinician_reviewed:
+        raise ScenarioError(
+            f"{file}: clinician_reviewed is true",
+            f"leave it false: the sign-off is {SIGNOFF_FILE} beside it, which `harness review --import` writes",
+        )
+    for name in ("plants.toml", "cohort.sql", "adjudicate.sql", "evidence.sql"):
+        _text(folder / name)
+    rubrics = {name: _toml(folder / name) for name in ("rubrics.toml", "policy_rubrics.toml")}
+    standing = standing_of(folder, head.version)
     whole = head.model_dump(by_alias=True) | {
+        "clinician_reviewed": bool(standing.signed),
+        "reviewers": standing.signed,
+        "lapsed": standing.lapsed,
         "folder": folder,
         "cohort_sql": _text(folder / "cohort.sql"),
         "adjudicate_sql": _text(folder / "adjudicate.sql"),
         "evidence_sql": _text(folder / "evidence.sql"),
-        "rubric": _parse(Rubric, _toml(folder / "rubrics.toml"), folder / "rubrics.toml"),
-        "policy_rubric": _parse(
-            PolicyRubric, _toml(folder / "policy_rubrics.toml"), folder / "policy_rubrics.toml"
-        ),
+        "rubric": _parse(Rubric, rubrics["rubrics.toml"], folder / "rubrics.toml"),
+        "policy_rubric": _parse(PolicyRubric, rubrics["policy_rubrics.toml"], folder / "policy_rubrics.toml"),
     }
     return _parse(Scenario, whole, file)
 

@@ -73,7 +73,11 @@ def _lines(scenario: Scenario) -> Iterator[str]:
 def _standing(scenario: Scenario) -> str:
     if scenario.clinician_reviewed:
         return f"Signed by {', '.join(scenario.reviewers)}."
-    return "**Not reviewed by a clinician** (`clinician_reviewed = false`); labels are rule-derived."
+    if scenario.lapsed:
+        lapsed = f"The sign-off of {', '.join(scenario.lapsed)} lapsed when the scenario changed. "
+    else:
+        lapsed = ""
+    return f"{lapsed}**Not reviewed by a clinician** (`clinician_reviewed = false`); labels are rule-derived."
 
 
 def _when(scenario: Scenario) -> str:

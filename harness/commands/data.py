@@ -3,6 +3,7 @@
 import json
 import sys
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -96,7 +97,7 @@ def cohort(
             raise typer.BadParameter("a file to write must be named", param_hint="'--out'")
         if mapping or allow_unmatched:
             raise typer.BadParameter("--map and --allow-unmatched belong to --from", param_hint="'--from'")
-    chosen = _choose(load_scenarios(), scenario or [])
+    chosen = choose_scenarios(load_scenarios(), scenario or [])
     if out is not None and (out.is_dir() or not out.parent.is_dir()):
         raise CohortError(f"{out}: no file can be written there", "name a file in a folder that exists")
     if source is not None and out is not None and out.resolve() == source.resolve():
@@ -107,7 +108,7 @@ def cohort(
         return
     if out is None:
         return
-    cases = build_cohort(chart, chosen, progress=_said)
+    cases = build_cohort(chart, chosen, progress=progress)
     write_cohort(cases, out)
     for stratum in cases.strata:
         sys.stdout.write(
@@ -129,7 +130,7 @@ def _check_cohort(
     from harness.cohort_check import check_cohort, write_disagreements, write_unmatched
     from harness.cohort_file import write_rows
 
-    found = check_cohort(source, store, scenarios, columns=columns, progress=_said)
+    found = check_cohort(source, store, scenarios, columns=columns, progress=progress)
     for scenario, agreed in found.agreements():
         sys.stdout.write(f"{scenario}\t{agreed}\n")
     for label in found.disagreements:
@@ -146,23 +147,24 @@ def _check_cohort(
             f"{source}: {len(found.unmatched)} of {len(found.unmatched) + len(found.rows)} rows do not match"
             + ("" if out is None else f", and {out} is not written"),
             "correct the rows listed above"
-            + (", or leave them out with --allow-unmatched" if found.rows else ", or use the store they are of"),
+            + (
+                ", or leave them out with --allow-unmatched"
+                if found.rows
+                else ", or use the store they are of"
+            ),
         )
     if out is None:
         return
     write_rows(found.rows, out)
-    for beside, write, listed in (
-        (out.with_suffix(".unmatched.csv"), lambda to: write_unmatched(found.unmatched, to), found.unmatched),
-        (
-            out.with_suffix(".disagreements.csv"),
-            lambda to: write_disagreements(found.disagreements, to),
-            found.disagreements,
-        ),
+    for what, count, write in (
+        ("unmatched", len(found.unmatched), partial(write_unmatched, found.unmatched)),
+        ("disagreements", len(found.disagreements), partial(write_disagreements, found.disagreements)),
     ):
+        beside = out.with_suffix(f".{what}.csv")
         beside.unlink(missing_ok=True)
-        if listed:
+        if count:
             write(beside)
-            sys.stderr.write(f"{beside}: {len(listed)} rows\n")
+            sys.stderr.write(f"{beside}: {count} rows\n")
     sys.stderr.write(f"{out}: {len(found.rows)} cases\n")
 
 
@@ -199,14 +201,15 @@ def build(
     chart, scenarios = ChartStore.open(store), load_scenarios()
     rows = choose_split(read_cohort(cohort, chart, scenarios, columns=_columns(mapping or [])), split)
     key = None if key_file is None else read_key(key_file)
-    built = build_tasks(chart, rows, scenarios, out, key=key, progress=_said)
+    built = build_tasks(chart, rows, scenarios, out, key=key, progress=progress)
     state = "written" if built.changed else "unchanged"
     used = {row.scenario for row in rows}
     said = standing([each for each in scenarios if each.id in used])
     sys.stderr.write(f"{out}: {len(built)} tasks, {state}; {said}\n")
 
 
-def _choose(scenarios: "list[Scenario]", names: list[str]) -> "list[Scenario]":
+def choose_scenarios(scenarios: "list[Scenario]", names: list[str]) -> "list[Scenario]":
+    """The scenarios meant by ids, numbers or slugs, all of them for no name; ScenarioError for an unknown one."""
     known = {
         name: scenario for scenario in scenarios for name in (scenario.id, scenario.slug, scenario.number)
     }
@@ -226,7 +229,7 @@ def _columns(mapping: list[str]) -> dict[str, str]:
     return {name: column for name, _, column in pairs}
 
 
-def _said(text: str) -> None:
+def progress(text: str) -> None:
     """Progress in words, for people who watch."""
     if sys.stderr.isatty():
         sys.stderr.write(f"{text}\n")

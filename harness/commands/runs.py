@@ -87,6 +87,10 @@ def grade(
     job: Annotated[Path, typer.Argument(help="The job's folder.")],
     tasks: Tasks = Path("tasks"),
     report: Annotated[Path | None, typer.Option(help="Also write a report folder here.")] = None,
+    without: Annotated[
+        Path | None,
+        typer.Option(help="A CSV whose column task lists tasks to leave out, such as disputed.csv."),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Score a job's trials against the tasks' gold; nothing is run again.
@@ -99,7 +103,7 @@ def grade(
     from harness.report.folder import write_report
     from harness.report.terminal import print_scores
 
-    scores = grade_job(job, tasks)
+    scores = grade_job(job, tasks, without=() if without is None else _left_out(without, tasks))
     if report is not None:
         page = write_report(scores.summary, scores.trials, report)
         sys.stderr.write(f"report: {page}\n")
@@ -107,3 +111,15 @@ def grade(
         sys.stdout.write(json.dumps(scores.summary, indent=2, ensure_ascii=False) + "\n")
     else:
         print_scores(scores.summary, Console())
+
+
+def _left_out(file: Path, tasks: Path) -> frozenset[str]:
+    """The tasks of a folder that a file lists; those that the folder has not are told, not passed over."""
+    from harness.review.comparison import read_tasks
+    from harness.taskset import TaskSet
+
+    listed, known = read_tasks(file), TaskSet.open(tasks).manifest.tasks
+    if unknown := [task for task in listed if task not in known]:
+        some = f"{unknown[0]} in line {listed[unknown[0]]}"
+        sys.stderr.write(f"{file}: {len(unknown)} of {len(listed)} tasks are not in {tasks} ({some})\n")
+    return frozenset(listed.keys() & known.keys())

@@ -161,6 +161,8 @@ def lines_of(summary: Summary) -> list[str]:
     )
     if missing := job.get("missing"):
         lines.append(f"missing: {len(missing)} planned trials are not there; run the job again to add them")
+    if left_out := job.get("left_out"):
+        lines.append(f"left out: {len(left_out)} tasks, as asked with --without")
     if changed := job.get("gold_changed_since_run"):
         lines.append(f"gold: {changed} trials were run under another gold than they are graded by here")
     return lines
