@@ -444,12 +444,13 @@ create or replace temp macro near_in_sentence(text, names, words, reach) as
 -- item, plausible or not. metric: it was written in centimetres.
 create or replace temp macro heights() as table
 with measured as (
-    select task_id, eid, 'icu' as source, itemid = 226730 as metric, charttime as moment, valuenum as value
+    select
+        task_id, eid, 'icu' as source, itemid = 226730 as metric, charttime as moment, available_at, valuenum as value
     from icu.chartevents
     where itemid in (226730, 226707)
     union all
     select
-        task_id, eid, 'clinic', false, chartdate::timestamp,
+        task_id, eid, 'clinic', false, chartdate::timestamp, available_at,
         try_cast(regexp_extract(result_value, '^\s*(\d+(?:\.\d+)?)\s*$', 1) as double)
     from hosp.omr
     where regexp_matches(result_name, '^height \(inches\)', 'i')
