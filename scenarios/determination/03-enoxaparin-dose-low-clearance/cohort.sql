@@ -10,6 +10,8 @@
 --
 -- Correction: where several enoxaparin rows belong to the order, or came in the same moment, with different doses or
 -- frequencies, nobody can say which is the dose; such cases are left out.
+--
+-- Correction: patients above 89 are left out; their age stands as 91 in the record, and the clearance turns on it.
 with
 ordered as (
     select

@@ -8,6 +8,10 @@
 -- be known at T is decided by when results were stored.
 --
 -- Correction: combination products are known by their brands too, which do not name metformin.
+--
+-- Correction: patients above 89 are left out; their age stands as 91 in the record, and every estimate turns on it.
+--
+-- Correction: dialysis is looked for in the month before the dose, and dependence on it in the codes.
 with
 dose as (
     select d.subject_id, d.eid, d.moment, v.hadm_id
