@@ -26,6 +26,12 @@ NEIGHBOURS = 2
 MOST_EVIDENCE, MOST_FOUND, MOST_NAMED, MOST_TEXT = 40, 20, 8, 6000
 """Rows of one requirement, rows that one search finds, items that it is said to seek, and characters of one cell that are shown."""
 
+_NOT_SHOWN = ("note.discharge_detail", "note.radiology_detail", "ecg.waveform_note_links")
+"""Tables beside a table of facts that add none to it."""
+
+_TITLES = {"hosp.diagnoses_icd": "hosp.d_icd_diagnoses", "hosp.procedures_icd": "hosp.d_icd_procedures"}
+"""Tables of codes, and the dictionary that says what a code means."""
+
 _NO_FACTS = frozenset(
     [
         "storetime",
@@ -112,7 +118,7 @@ class Chart:
         wanted: dict[str, set[str]] = defaultdict(set)
         for eid in marked:
             for table in KINDS[eid.partition(":")[0]]:
-                if table in SERVED_TABLES:
+                if table in SERVED_TABLES and table not in _NOT_SHOWN:
                     wanted[table].add(eid)
         searches = []
         near: dict[str, set[str]] = defaultdict(set)
@@ -170,7 +176,8 @@ class Chart:
             [task, *values, *more],
         ).fetchall()
         narrowed = window.items is not None or window.names is not None
-        eids = {eid for (eid,) in found} if narrowed else set()  # any row at all: its number says enough
+        # of very many rows of any kind the number says enough
+        eids = {eid for (eid,) in found} if narrowed or matching <= MOST_FOUND else set()
         if table.time is not None:
             for beyond, bound, order in (("<", values[0], "desc"), (">", values[1], "asc")):
                 row = self._connection.execute(
@@ -216,14 +223,16 @@ class Chart:
         names = [column[0] for column in result.description or ()]
         for values in result.fetchall():
             row = dict(zip(names, values, strict=True))
-            at = row.get(time) if time else None
+            facts = self._facts(table, row, time, str(subject_id))
+            if not facts:
+                continue
             yield ChartRow(
-                at=_moment(at),
+                at=_moment(row.get(time) if time else None),
                 available=_moment(row["available_at"]),
                 table=table,
                 eid=row["eid"],
-                facts=self._facts(table, row, time, str(subject_id)),
-                evidence=row["eid"] in marked,
+                facts=facts,
+                evidence=row["eid"] in marked and TABLES[table].shares is None,
             )
 
     def _facts(self, table: str, row: Mapping[str, Any], time: str | None, subject: str) -> str:
@@ -231,13 +240,15 @@ class Chart:
         words = []
         if row.get("itemid") is not None:
             words.append(self._label(table, row["itemid"]))
+        if title := self._title(table, row):
+            words.append(title)
         number = row.get("valuenum")
         for name in served_columns(table):
             value = row.get(name)
             if value is None or name == time or name.endswith("_id") or name in _NO_FACTS:
                 continue
-            if name == "value" and number is not None and value in ("___", f"{number:g}"):
-                continue  # removed text, or the number that follows
+            if name == "value" and number is not None and _repeats(value, number):
+                continue
             text = f"{value:g}" if isinstance(value, float) else str(value).strip()
             if not text or (len(subject) > 4 and subject in text):
                 continue
@@ -249,6 +260,16 @@ class Chart:
             words.append(f"{name}: {cut}")
         return "; ".join(words)
 
+    def _title(self, table: str, row: Mapping[str, Any]) -> str | None:
+        """What a code of diagnoses or procedures means."""
+        if table not in _TITLES:
+            return None
+        found = self._connection.execute(
+            f"select long_title from {_TITLES[table]} where icd_code = ? and icd_version = ?",
+            [row["icd_code"], row["icd_version"]],
+        ).fetchone()
+        return found[0] if found else None
+
     def _label(self, table: str, itemid: int) -> str:
         naming = naming_of(table)
         if naming.dictionary not in self._labels:
@@ -257,6 +278,14 @@ class Chart:
             ).fetchall()
             self._labels[naming.dictionary] = dict(rows)
         return self._labels[naming.dictionary].get(itemid) or f"item {itemid}"
+
+
+def _repeats(value: object, number: float) -> bool:
+    """Whether a value as text says no more than the number beside it: it was removed, or is that number."""
+    try:
+        return value == "___" or float(str(value)) == number
+    except ValueError:
+        return False
 
 
 def _moment(value: object) -> datetime | None:
