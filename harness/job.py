@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from harness.errors import JobError
 from harness.place import Place
+from harness.readers import Reader
 from harness.scoring.files import read_file
 from harness.systems import System
 from harness.taskset import TaskSet
@@ -66,15 +67,20 @@ class JobPlan(BaseModel):
     tasks: dict[str, str] = Field(description="task id → digest of what its agent can see")
     systems: dict[str, PlannedSystem]
     images: dict[str, str] = Field(default={}, description="image → id, once a system runs in containers")
+    policies: dict[str, str] = Field(default={}, description="policy document → digest of its text, or empty")
+    readers: dict[str, str] = Field(default={}, description="who was named to read it → its agreement")
 
 
 @dataclass(frozen=True)
 class Setting:
-    """The folders of a run's inputs and outputs; small enough to hand to a worker process."""
+    """A run's inputs and outputs, and who may read the store; small enough to hand to a worker process."""
 
     tasks: Path
     store: Path
     job: Path
+    corpus: Path | None = None
+    """Folder of policy documents; None is the one that comes with the harness."""
+    readers: tuple[Reader, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -144,10 +150,13 @@ class Job:
         systems: Mapping[str, PlannedSystem],
         concurrency: int,
         images: Mapping[str, str],
+        policies: Mapping[str, str] | None = None,
+        readers: Sequence[Reader] = (),
     ) -> JobPlan:
         """Record what this run adds to the job; JobError if the job was begun with anything else.
 
-        `images` are those that its containers run from; none if it needs none.
+        `images` are those that its containers run from, none if it needs none; `policies` the documents that
+        its tasks may be served, by digest; `readers` who is named to read a credentialed store.
         """
         manifest = tasks.manifest
         plan = JobPlan(
@@ -157,6 +166,8 @@ class Job:
             tasks={task_id: manifest.tasks[task_id].agent_digest for task_id in chosen},
             systems=dict(systems),
             images=dict(images),
+            policies=dict(policies or {}),
+            readers={reader.model: reader.agreement for reader in readers},
         )
         begun = self._begun()
         if begun is not None:
@@ -166,6 +177,8 @@ class Job:
                     "tasks": begun.tasks | plan.tasks,
                     "systems": begun.systems | plan.systems,
                     "images": begun.images | plan.images,
+                    "policies": begun.policies | plan.policies,
+                    "readers": begun.readers | plan.readers,
                 }
             )
         config = _harbor_config(self.path, tasks.path, plan, concurrency)
@@ -215,6 +228,12 @@ class Job:
             if begun.images.get(image, number) != number:
                 raise JobError(
                     f"job {self.name}: image {image} has changed since the job was begun", _NEW_NAME
+                )
+        for document, digest in plan.policies.items():
+            if begun.policies.get(document, digest) != digest:
+                raise JobError(
+                    f"job {self.name}: policy document {document} has changed since the job was begun",
+                    _NEW_NAME,
                 )
         for tag, system in plan.systems.items():
             if altered := system.change_since(begun.systems.get(tag, system)):

@@ -9,6 +9,8 @@ from pathlib import Path
 from harness.errors import JobError
 from harness.job import Job, PlannedSystem, Setting
 from harness.place import Place
+from harness.policies import corpus_folder, document_digests
+from harness.readers import Reader, require_readers
 from harness.systems import System
 from harness.taskset import TaskSet
 from harness.trial import read_exception
@@ -33,11 +35,15 @@ class Sweep:
     concurrency: int = 1
     environment: Place | None = None
     """Where to run what can run in more than one place; see `System.place`."""
+    corpus: Path | None = None
+    """Folder of policy documents; None is the one that comes with the harness."""
+    readers: tuple[Reader, ...] = ()
+    """Who may read the store if it is credentialed."""
 
     @property
     def setting(self) -> Setting:
-        """Its folders, as the runners take them."""
-        return Setting(self.tasks, self.store, self.job)
+        """What the runners take of it."""
+        return Setting(self.tasks, self.store, self.job, self.corpus, self.readers)
 
 
 @dataclass(frozen=True)
@@ -61,8 +67,9 @@ def silent(_trials: int) -> AbstractContextManager[Advance]:
 def run_sweep(sweep: Sweep, progress: Progress = silent) -> SweepSummary:
     """Run the trials that the job does not have yet.
 
-    TaskError if the tasks are of another store, JobError if the job was begun with other inputs or is
-    being run, UnknownSystemError if an agent cannot be loaded: all before the first trial.
+    TaskError if the tasks are of another store, JobError if the job was begun with other inputs, is being run,
+    or would have a credentialed chart read by what nobody is named for, UnknownSystemError if an agent cannot
+    be loaded, SettingsError if the corpus cannot be served: all before the first trial.
     """
     tasks, job = TaskSet.open(sweep.tasks), Job(sweep.job)
     tasks.require_store(Store.open(sweep.store).manifest.fingerprint)
@@ -74,11 +81,14 @@ def run_sweep(sweep: Sweep, progress: Progress = silent) -> SweepSummary:
     planned = {
         system.tag: PlannedSystem.of(system, system.place(sweep.environment)) for system in sweep.systems
     }
-    _require_leave(tasks.manifest.classification, planned.values())
+    for plan in planned.values():
+        require_readers(tasks.manifest.classification, plan, plan.runs_in, sweep.readers)
+    named = {name for task_id in chosen for name in tasks.task(task_id).grant().documents}
+    policies = document_digests(corpus_folder(sweep.corpus), named)
     images = _require_runnable(planned.values())
     started = datetime.now(UTC)
     with job.locked():
-        job.agree(tasks, chosen, planned, sweep.concurrency, images)
+        job.agree(tasks, chosen, planned, sweep.concurrency, images, policies, sweep.readers)
         missing = [
             (task_id, system)
             for task_id in chosen
@@ -101,19 +111,6 @@ def run_sweep(sweep: Sweep, progress: Progress = silent) -> SweepSummary:
     raised = {job.trial(*trial): read_exception(job.path, job.trial(*trial).name) for trial in scored}
     errors = {folder / "result.json": told for folder, told in raised.items() if told}
     return SweepSummary(len(asked), len(missing), len(asked) - len(scored), errors)
-
-
-def _require_leave(classification: str, systems: Iterable[PlannedSystem]) -> None:
-    """JobError if a credentialed chart would be opened to a model, or to services that nobody has vouched for."""
-    if classification != "credentialed":
-        return
-    for system in systems:
-        harbor = system.harbor
-        if system.runs_in != "direct" and harbor is not None and (harbor.model or harbor.compose):
-            raise JobError(
-                f"system {system.tag} brings a model or services of its own, and the store is credentialed",
-                "run it on the synthetic hospital or the open demo; DATA_ACCESS.md says what a model may read",
-            )
 
 
 def _require_runnable(systems: Iterable[PlannedSystem]) -> Mapping[str, str]:

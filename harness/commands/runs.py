@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from harness.commands.options import Environment, JobName, JobsDir, Json, Store, SystemsFile, Tasks
+from harness.commands.options import (
+    Corpus,
+    Environment,
+    JobName,
+    JobsDir,
+    Json,
+    Readers,
+    Store,
+    SystemsFile,
+    Tasks,
+)
 
 if TYPE_CHECKING:
     from harness.sweep import SweepSummary
@@ -29,19 +39,31 @@ def run(
     env: Environment = None,
     concurrency: Annotated[int, typer.Option("-n", "--concurrency", min=1, help="Trials at a time.")] = 2,
     systems_file: SystemsFile = None,
+    corpus: Corpus = None,
+    reader: Readers = None,
 ) -> None:
     """Run systems on tasks; a job that was interrupted runs only what is missing.
 
     Example: harness run --systems oracle,always-yes --tasks tasks/ --store store/ --job-name first -n 2
     """
     from harness.progress import trial_progress
+    from harness.readers import parse_readers
     from harness.sweep import Sweep, run_sweep
     from harness.systems import choose_systems
 
     tags = [tag.strip() for tag in systems.split(",") if tag.strip()]
     chosen = tuple(choose_systems(tags, systems_file))
     job = jobs_dir / job_name
-    sweep = Sweep(tasks, store, job, chosen, concurrency=concurrency, environment=env)
+    sweep = Sweep(
+        tasks,
+        store,
+        job,
+        chosen,
+        concurrency=concurrency,
+        environment=env,
+        corpus=corpus,
+        readers=parse_readers(reader or ()),
+    )
     summary = run_sweep(sweep, trial_progress)
     kept = summary.trials - summary.ran
     sys.stderr.write(f"{job}: {summary.ran} trials run, {kept} kept, {summary.dead} dead{_errors(summary)}\n")
@@ -68,17 +90,29 @@ def case(
     jobs_dir: JobsDir = Path("jobs"),
     env: Environment = None,
     systems_file: SystemsFile = None,
+    corpus: Corpus = None,
+    reader: Readers = None,
 ) -> None:
     """Run one system on one task, unless the job has that trial, and print what became of it as JSON.
 
     Example: harness case --system oracle --task-id ID --tasks tasks/ --store store/ --job-name first
     """
     from harness.case import read_case
+    from harness.readers import parse_readers
     from harness.sweep import Sweep, run_sweep
     from harness.systems import choose_systems
 
     (chosen,) = choose_systems([system], systems_file)
-    sweep = Sweep(tasks, store, jobs_dir / job_name, (chosen,), task_ids=(task_id,), environment=env)
+    sweep = Sweep(
+        tasks,
+        store,
+        jobs_dir / job_name,
+        (chosen,),
+        task_ids=(task_id,),
+        environment=env,
+        corpus=corpus,
+        readers=parse_readers(reader or ()),
+    )
     run_sweep(sweep)
     sys.stdout.write(json.dumps(read_case(sweep.job, task_id, chosen.tag)) + "\n")
 

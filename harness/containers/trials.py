@@ -13,6 +13,8 @@ from harness.containers.engine import docker
 from harness.containers.leftovers import remove_leftovers, trial_name
 from harness.errors import EngineError, RunError, UnknownSystemError
 from harness.job import Job, Setting
+from harness.policies import corpus_folder
+from harness.readers import readers_json, readers_of
 from harness.systems import System
 from harness.taskset import Task, TaskSet
 
@@ -104,7 +106,7 @@ async def _run_all(
 
     async def run(task_id: str, system: System) -> None:
         async with places:
-            await _Desk(tasks.task(task_id), system, setting.store, job).run()
+            await _Desk(tasks.task(task_id), system, setting, job).run()
             advance()
 
     try:
@@ -136,10 +138,10 @@ def _first(errors: Sequence[BaseException], job: Path) -> BaseException:
 class _Desk:
     """One trial, tried until it is whole or has died too often."""
 
-    def __init__(self, task: Task, system: System, store: Path, job: Job) -> None:
+    def __init__(self, task: Task, system: System, setting: Setting, job: Job) -> None:
         self._task = task
         self._system = system
-        self._store = store
+        self._setting = setting
         self._job = job
         self._partial = job.partial(task.id, system.tag)
 
@@ -190,7 +192,12 @@ class _Desk:
             agent=_agent(self._system),
             environment=EnvironmentConfig(
                 import_path=_ENVIRONMENT,
-                kwargs={"store": str(self._store.resolve()), "store_user": f"{os.getuid()}:{os.getgid()}"},
+                kwargs={
+                    "store": str(self._setting.store.resolve()),
+                    "store_user": f"{os.getuid()}:{os.getgid()}",
+                    "corpus": str(corpus_folder(self._setting.corpus).resolve()),
+                    "readers": readers_json(readers_of(self._system, "docker", self._setting.readers)),
+                },
                 extra_docker_compose=list(self._system.harbor.compose) if self._system.harbor else [],
             ),
             override_error_policy=_GRADED,

@@ -6,6 +6,7 @@ import subprocess
 from dataclasses import replace
 from hashlib import sha256
 from importlib.metadata import version
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -91,6 +92,18 @@ class TestTheTaskDirectory:
         assert all(volume["driver_opts"]["type"] == "tmpfs" for volume in compose["volumes"].values())
         assert main["depends_on"] == {"mimic": {"condition": "service_healthy"}}
         assert mimic["image"] == f"clinicare/mimic:{version('clinicare')}"
+
+    def test_the_chart_server_is_told_the_policies_and_who_reads(self, world: World) -> None:
+        compose = yaml.safe_load(
+            (folder(world, "lactate yes") / "environment" / "docker-compose.yaml").read_text()
+        )
+        mimic = compose["services"]["mimic"]
+        mounts = {volume["target"]: volume for volume in mimic["volumes"]}
+        command = dict(pairwise(mimic["command"]))
+        for option, target in (("--store", "/store"), ("--corpus", "/corpus")):
+            assert command[option] == target
+            assert mounts[target]["bind"] == {"create_host_path": False}
+        assert mimic["environment"] == {"MCP_MIMIC_READERS": "${CLINICARE_READERS:-}"}
 
     def test_the_runner_reads_it(self, world: World) -> None:
         tasks = TaskSet.open(world.tasks)

@@ -165,7 +165,7 @@ def _script(tiny: TinyWorld, place: Path, own: Path, systems: str) -> subprocess
     places = ["--tasks", str(tiny.tasks), "--store", str(tiny.store), "--systems-file", str(own)]
     environment = {"PATH": os.environ["PATH"], "HOME": str(place), "OWN_VERDICT": "YES"}
     return subprocess.run(
-        [*script, *places, "--job-name", "first"],
+        [*script, *places, "--job-name", "first", "--reader", "none=a test"],
         capture_output=True,
         text=True,
         check=False,

@@ -18,6 +18,7 @@ from harness.containers.leftovers import job_prefix, remove_leftovers, trial_nam
 from harness.containers.trials import require_agent, run_trials
 from harness.errors import EngineError, RunError, UnknownSystemError
 from harness.job import Job, Setting
+from harness.readers import parse_readers
 from harness.systems import HarborAgent, System
 from tests.harness.containers.fake_engine import KINDS, FakeEngine
 from tests.harness.containers.fake_trial import SCORED, Act, FakeTrial
@@ -74,6 +75,26 @@ def stage(
     yield Stage(job, run)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [
+        (None, [{"model": "none", "agreement": "no model reads this"}]),
+        ("maker/m", [{"model": "maker/m", "agreement": "a=b"}]),
+    ],
+)
+def test_the_chart_server_is_told_its_policies_and_who_of_the_named_reads(
+    stage: Stage, tiny: TinyWorld, tmp_path: Path, model: str | None, said: list[dict[str, str]]
+) -> None:
+    FakeTrial.plays, FakeTrial.began = iter(["ok"]), []
+    system = SYSTEM.model_copy(update={"harbor": HarborAgent(agent="oracle", model=model)})
+    named = parse_readers(["maker/other=c", "maker/m=a=b"])
+    setting = Setting(tiny.tasks, tiny.store, stage.job, tmp_path / "policies", named)
+    run_trials(setting, [(FIRST, system)], 1, lambda: None)
+    told = stage.record(FIRST)["config"]["environment"]["kwargs"]
+    assert told["corpus"] == str(tmp_path / "policies")
+    assert json.loads(told["readers"]) == said
 
 
 def test_a_trial_that_is_scored_is_tried_once(stage: Stage) -> None:
