@@ -1,13 +1,16 @@
-"""Stores that many tests share, imported once a test session, also when several workers run."""
+"""Stores that many tests share, imported once a test session; work that no test is about, done once or never."""
 
 import fcntl
+import json
 import os
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
 
 from mcp_mimic.store.importer import import_store
 from mcp_mimic.store.manifest import MANIFEST_FILE
@@ -19,6 +22,26 @@ def pytest_configure() -> None:
     """Let Ctrl-C reach the commands that tests start: a shell's background job hands down that it is ignored."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _nothing_twice() -> Iterator[None]:
+    """A client checks the schemas that a server publishes, each client anew: once for each schema is enough.
+
+    A file is synced for the day the power fails, which it does in no test; processes that tests start do sync.
+    """
+    check, checked = Draft202012Validator.check_schema, set[str]()
+
+    def check_once(schema: Any) -> None:
+        written = json.dumps(schema, sort_keys=True)
+        if written not in checked:
+            check(schema)
+            checked.add(written)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Draft202012Validator, "check_schema", check_once)
+        patch.setattr(os, "fsync", lambda _: None)
+        yield
 
 
 @pytest.fixture(scope="session")
