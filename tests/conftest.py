@@ -16,6 +16,7 @@ from mcp_mimic.store.importer import import_store
 from mcp_mimic.store.manifest import MANIFEST_FILE
 from mcp_mimic.store.store import Store
 from tests.hospital import write_hospital
+from tests.mcp_mimic.chart.edges import edge_rows
 
 
 def pytest_configure() -> None:
@@ -58,7 +59,8 @@ def _locked(folder: Path, name: str) -> Iterator[None]:
         yield
 
 
-def _once(folder: Path, name: str, build: Callable[[Path], object]) -> Store:
+def once(folder: Path, name: str, build: Callable[[Path], object]) -> Store:
+    """The store that `build` puts at its path in `folder`, by the first worker that asks."""
     with _locked(folder, name):
         if not (folder / name / MANIFEST_FILE).exists():
             build(folder / name)
@@ -77,7 +79,7 @@ def demo_dir() -> Path:
 @pytest.fixture(scope="session")
 def demo_store(demo_dir: Path, shared_dir: Path) -> Store:
     """The demo, imported."""
-    return _once(shared_dir, "demo_store", lambda store: import_store([demo_dir], store))
+    return once(shared_dir, "demo_store", lambda store: import_store([demo_dir], store))
 
 
 @pytest.fixture(scope="session")
@@ -94,4 +96,14 @@ def small_source(shared_dir: Path) -> Path:
 @pytest.fixture(scope="session")
 def small_store(small_source: Path, shared_dir: Path) -> Store:
     """The small hospital, imported."""
-    return _once(shared_dir, "small_store", lambda store: import_store([small_source], store))
+    return once(shared_dir, "small_store", lambda store: import_store([small_source], store))
+
+
+@pytest.fixture(scope="session")
+def edge_store(shared_dir: Path) -> Store:
+    """The small hospital and Dee, whose record ends in every way, imported."""
+
+    def build(store: Path) -> None:
+        import_store([write_hospital(shared_dir / "edge_source", edge_rows())], store)
+
+    return once(shared_dir, "edge_store", build)

@@ -17,7 +17,7 @@ import pytest
 from mcp_mimic.contract import read_audit
 from mcp_mimic.store.store import Store
 from tests.adversarial.attempts import HEADERS, message
-from tests.adversarial.guarded import answers, command, guarded_store, served_http
+from tests.adversarial.guarded import answers, command, served_http
 
 HELLO = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
 READY = b'{"jsonrpc":"2.0","method":"notifications/initialized"}'
@@ -25,8 +25,8 @@ ENDLESS = {"name": "query_chart", "arguments": {"sql": "select count(*) from ran
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
-    return guarded_store(tmp_path_factory.mktemp("guarded"))
+def store(guarded_store: Store) -> Store:
+    return guarded_store
 
 
 def queries_of(folder: Path) -> list[int]:
