@@ -3,11 +3,12 @@
 import fcntl
 import json
 import os
+import pickle
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from jsonschema import Draft202012Validator
@@ -17,6 +18,9 @@ from mcp_mimic.store.manifest import MANIFEST_FILE
 from mcp_mimic.store.store import Store
 from tests.hospital import write_hospital
 from tests.mcp_mimic.chart.edges import edge_rows
+
+if TYPE_CHECKING:
+    from tests.harness.built_tasks import World
 
 
 def pytest_configure() -> None:
@@ -107,3 +111,17 @@ def edge_store(shared_dir: Path) -> Store:
         import_store([write_hospital(shared_dir / "edge_source", edge_rows())], store)
 
     return once(shared_dir, "edge_store", build)
+
+
+@pytest.fixture(scope="session")
+def task_world(shared_dir: Path) -> "World":
+    """A store with cases of every verdict, and their tasks; not to be changed."""
+    from tests.harness.built_tasks import World, build_world
+
+    written = shared_dir / "task_world.pickle"
+    with _locked(shared_dir, "task_world"):
+        if not written.exists():
+            written.write_bytes(pickle.dumps(build_world(shared_dir / "task_world")))
+    world = pickle.loads(written.read_bytes())
+    assert isinstance(world, World)
+    return world

@@ -21,13 +21,13 @@ from harness.scoring.report import read_report
 from harness.scoring.verify import Evidence, score_files
 from harness.taskset import TaskSet
 from mcp_mimic.contract import VERDICT_LABELS
-from tests.harness.built_tasks import CHARTS, KEY, World, build_world, served
+from tests.harness.built_tasks import CHARTS, KEY, World, served
 from tests.harness.calls import as_logged, called, logged
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> World:
-    return build_world(tmp_path_factory.mktemp("build"))
+def world(task_world: World) -> World:
+    return task_world
 
 
 def folder(world: World, name: str) -> Path:
