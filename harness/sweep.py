@@ -32,7 +32,7 @@ class Sweep:
     task_ids: tuple[str, ...] | None = None
     concurrency: int = 1
     environment: Place | None = None
-    """Where to run what can run in more than one place; see `System.place`."""
+    """Where to run; None is where each system can, see `System.place`."""
 
     @property
     def setting(self) -> Setting:
@@ -66,7 +66,7 @@ def run_sweep(sweep: Sweep, progress: Progress = silent) -> SweepSummary:
     """
     tasks, job = TaskSet.open(sweep.tasks), Job(sweep.job)
     tasks.require_store(Store.open(sweep.store).manifest.fingerprint)
-    chosen = list(sweep.task_ids or sorted(tasks.manifest.tasks))
+    chosen = list(sorted(tasks.manifest.tasks) if sweep.task_ids is None else sweep.task_ids)
     if not chosen:
         raise JobError(f"no task in {sweep.tasks}", "build tasks from a cohort that has cases")
     for task_id in chosen:
@@ -123,8 +123,8 @@ def _require_runnable(systems: Iterable[PlannedSystem]) -> Mapping[str, str]:
         if system.runs_in == "direct":
             system.create()
             continue
+        from harness.containers.agent import require_agent
         from harness.containers.images import require_images
-        from harness.containers.trials import require_agent
 
         require_agent(system)
         images = images or require_images()

@@ -5,25 +5,23 @@ import logging
 import os
 import shutil
 import signal
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from harness.containers.agent import agent_config
+from harness.containers.compose import write_joining
 from harness.containers.engine import docker
 from harness.containers.leftovers import remove_leftovers, trial_name
-from harness.errors import EngineError, RunError, UnknownSystemError
+from harness.errors import EngineError, HarnessError, RunError
 from harness.job import Job, Setting
 from harness.systems import System
 from harness.taskset import Task, TaskSet
 
-# before Harbor is imported: no telemetry, and no price list fetched from the network
-os.environ["HARBOR_TELEMETRY"] = "off"
-os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
-
-from harbor.agents.factory import AgentFactory
+# isort: split
+# after the agent's module, which says how Harbor is to behave
 from harbor.models.agent.context import AgentContext
-from harbor.models.agent.name import AgentName
-from harbor.models.trial.config import AgentConfig, EnvironmentConfig, TaskConfig, TrialConfig
+from harbor.models.trial.config import EnvironmentConfig, TaskConfig, TrialConfig
 from harbor.models.trial.error_policy import ERROR_POLICIES, ErrorPolicyOverride
 from harbor.models.trial.result import TrialResult
 from harbor.trial.hooks import TrialEvent, TrialHookEvent
@@ -32,17 +30,14 @@ from harbor.trial.trial import Trial
 from harness.containers.environment import EnvironmentLostError, TrialEnvironment
 from harness.record import MAX_TRIES, attempt_metadata, shortened
 
-# stderr is the run's: each trial has its log, asyncio warns of commands that end while they are being ended,
-# and a log that cannot be written is a full disk, which is told once
-logging.getLogger("harbor").addHandler(logging.NullHandler())
+# stderr is the run's: asyncio warns of commands that end while they are being ended, and a log that cannot be
+# written is a full disk, which is told once
 logging.getLogger("asyncio").setLevel(logging.ERROR)
 logging.raiseExceptions = False
 
 _ENVIRONMENT = f"{TrialEnvironment.__module__}:{TrialEnvironment.__name__}"
-_UTILITIES = (AgentName.ORACLE.value, AgentName.NOP.value)
-"""Agents of Harbor that need no server told: they do what the task says, or nothing."""
-
 _LEAST_FREE = 256 << 20
+_RESUME = "mend the cause and run the same command again; whole trials are kept"
 _GO_ON = "see to the disk and run the same command again; whole trials are kept"
 
 _GRADED: dict[str, ErrorPolicyOverride] = {
@@ -55,24 +50,6 @@ _GRADED: dict[str, ErrorPolicyOverride] = {
 }
 """Harbor reads some failures out of an agent's output, and would not score them: the agent would have bought
 itself another try. Whatever is raised while the agent runs is scored, unless a container was lost."""
-
-
-def require_agent(system: System) -> None:
-    """UnknownSystemError if Harbor has no such agent, or one that cannot be given the chart server."""
-    agent = _agent(system)
-    called = agent.name or agent.import_path
-    try:
-        kind = AgentFactory.get_agent_class_from_config(agent)
-    except (ValueError, ImportError, AttributeError) as error:
-        raise UnknownSystemError(
-            f"system {system.tag}: Harbor has no agent to be had as {called} ({error})",
-            "name one that `harbor run --help` lists, or the module:class of your own",
-        ) from error
-    if agent.name not in _UTILITIES and not kind.capabilities.mcp_servers:
-        raise UnknownSystemError(
-            f"system {system.tag}: the agent {called} takes no MCP servers, and the chart is one",
-            "name another; one of your own declares capabilities = AgentCapabilities(mcp_servers=True)",
-        )
 
 
 def run_trials(
@@ -111,8 +88,8 @@ async def _run_all(
         async with asyncio.TaskGroup() as group:
             for task_id, system in trials:
                 group.create_task(run(task_id, system))
-    except* (RunError, EngineError, OSError) as errors:
-        raise _first(errors.exceptions, setting.job) from None
+    except* Exception as errors:  # noqa: BLE001 - which of them is told is decided there
+        raise _first(_causes(errors), setting.job) from None
 
 
 def _end_on_signals() -> None:
@@ -124,13 +101,29 @@ def _end_on_signals() -> None:
             asyncio.get_running_loop().add_signal_handler(number, this.cancel)
 
 
-def _first(errors: Sequence[BaseException], job: Path) -> BaseException:
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """What was raised, out of the groups that it was put in."""
+    if isinstance(error, BaseExceptionGroup):
+        for inner in error.exceptions:
+            yield from _causes(inner)
+    else:
+        yield error
+
+
+def _first(errors: Iterable[BaseException], job: Path) -> BaseException:
     """The error to tell of several that have one cause."""
-    told = [error for error in errors if isinstance(error, (RunError, EngineError))]
+    causes = list(errors)
+    told = [error for error in causes if isinstance(error, HarnessError)]
     if told:
         return told[0]
-    why = getattr(errors[0], "strerror", None) or errors[0]
-    return RunError(f"{job} cannot be written to: {why}", _GO_ON)
+    first = causes[0]
+    if isinstance(first, OSError):
+        return RunError(f"{job} cannot be written to: {first.strerror or first}", _GO_ON)
+    return RunError(f"a trial could not be run: {type(first).__name__}: {_one_line(first)}", _RESUME)
+
+
+def _one_line(error: BaseException) -> str:
+    return " ".join(str(error).split())
 
 
 class _Desk:
@@ -155,6 +148,13 @@ class _Desk:
         _write_result(folder, results, self._system, self._job.trial(self._task.id, self._system.tag))
         self._job.keep(folder, self._task.id, self._system.tag)
         shutil.rmtree(self._partial, ignore_errors=True)
+
+    def _compose(self) -> list[Path]:
+        """The system's compose files as Compose is given them, in the folder that goes when the trial is whole."""
+        self._partial.mkdir()
+        return write_joining(
+            self._system.harbor.compose if self._system.harbor else (), self._partial.resolve()
+        )
 
     async def _attempt(self) -> TrialResult:
         trial = await Trial.create(self._config())
@@ -187,30 +187,14 @@ class _Desk:
             task=TaskConfig(path=self._task.folder.resolve(), source=self._task.folder.parent.name),
             trial_name=trial_name(self._job.path),
             trials_dir=self._partial.resolve(),
-            agent=_agent(self._system),
+            agent=agent_config(self._system),
             environment=EnvironmentConfig(
                 import_path=_ENVIRONMENT,
                 kwargs={"store": str(self._store.resolve()), "store_user": f"{os.getuid()}:{os.getgid()}"},
-                extra_docker_compose=list(self._system.harbor.compose) if self._system.harbor else [],
+                extra_docker_compose=self._compose(),
             ),
             override_error_policy=_GRADED,
         )
-
-
-def _agent(system: System) -> AgentConfig:
-    harbor = system.harbor
-    if harbor is None:
-        raise UnknownSystemError(
-            f"system {system.tag} runs in no container", "give it a [system.harbor] table"
-        )
-    own = ":" in harbor.agent
-    return AgentConfig(
-        name=None if own else harbor.agent,
-        import_path=harbor.agent if own else None,
-        model_name=harbor.model,
-        kwargs=dict(harbor.options),
-        env=dict(harbor.environment),
-    )
 
 
 def _let_logs_be_anything(trial: Trial) -> None:
@@ -236,7 +220,14 @@ def _write_result(folder: Path, results: Sequence[TrialResult], system: System, 
     causes = [result.exception_info.exception_type for result in results[:-1] if result.exception_info]
     context = last.agent_result or AgentContext()
     metadata = (context.metadata or {}) | attempt_metadata(system, "docker", len(results), causes)
-    config = last.config.model_copy(update={"trial_name": place.name, "trials_dir": place.parent})
+    compose = list(system.harbor.compose) if system.harbor else []
+    config = last.config.model_copy(
+        update={
+            "trial_name": place.name,
+            "trials_dir": place.parent,
+            "environment": last.config.environment.model_copy(update={"extra_docker_compose": compose}),
+        }
+    )
     result = last.model_copy(
         update={
             "trial_name": place.name,

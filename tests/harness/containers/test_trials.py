@@ -11,12 +11,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from harbor.agents.base import BaseAgent
 
 from harness.containers import trials
 from harness.containers.leftovers import job_prefix, remove_leftovers, trial_name
-from harness.containers.trials import require_agent, run_trials
-from harness.errors import EngineError, RunError, UnknownSystemError
+from harness.containers.trials import run_trials
+from harness.errors import EngineError, RunError
 from harness.job import Job, Setting
 from harness.systems import HarborAgent, System
 from tests.harness.containers.fake_engine import KINDS, FakeEngine
@@ -224,12 +223,6 @@ def test_what_cannot_be_removed_is_told(
         remove_leftovers(tmp_path)
 
 
-@pytest.mark.parametrize("agent", ["no-such-agent", "tests.no_such_module:Agent", "json:NoSuchAgent"])
-def test_an_agent_that_harbor_does_not_have_is_told_before_anything_runs(agent: str) -> None:
-    with pytest.raises(UnknownSystemError, match="Harbor has no agent to be had as"):
-        require_agent(SYSTEM.model_copy(update={"harbor": HarborAgent(agent=agent)}))
-
-
 def test_of_two_runs_that_ran_the_same_trial_the_first_one_stands(stage: Stage, tiny: TinyWorld) -> None:
     stage.run("ok")
     before = (stage.job / f"{FIRST}__fake" / "result.json").read_bytes()
@@ -238,13 +231,9 @@ def test_of_two_runs_that_ran_the_same_trial_the_first_one_stands(stage: Stage, 
     assert Job(stage.job).is_done(FIRST, "fake")
 
 
-class Deaf(BaseAgent):
-    """An agent that declares no MCP servers."""
-
-
-def test_an_agent_that_takes_no_chart_server_is_refused_before_a_trial() -> None:
-    deaf = SYSTEM.model_copy(update={"harbor": HarborAgent(agent=f"{__name__}:Deaf")})
-    with pytest.raises(UnknownSystemError, match="takes no MCP servers"):
-        require_agent(deaf)
-    for agent in ("oracle", "nop", "claude-code"):
-        require_agent(SYSTEM.model_copy(update={"harbor": HarborAgent(agent=agent)}))
+def test_what_harbor_or_an_agent_raises_is_one_error_with_its_cause(stage: Stage) -> None:
+    raised = ExceptionGroup("of ours", [ExceptionGroup("of Harbor's", [ValueError("no such\noption")])])
+    with pytest.raises(RunError) as caught:
+        stage.run(raised, "ok", tasks=(FIRST, SECOND), concurrency=2)
+    assert caught.value.message == "a trial could not be run: ValueError: no such option"
+    assert "run the same command again" in caught.value.remedy
