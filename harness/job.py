@@ -30,7 +30,10 @@ class PlannedSystem(System):
     """A system as a job holds it: what it is, where it runs, and the code that answered."""
 
     runs_in: Place
-    code: str = Field(default="", description="digest of the agent's class or of its compose files")
+    code: str = Field(
+        default="", description="digest of the file with the agent's class, if it is a user's own"
+    )
+    services: str = Field(default="", description="digest of the compose files that join its trials")
 
     @classmethod
     def of(cls, system: System, place: Place) -> "PlannedSystem":
@@ -39,16 +42,23 @@ class PlannedSystem(System):
         if system.harbor is not None:
             settings = system.harbor.environment.items()
             fields["harbor"]["environment"] = {name: _digest(value) for name, value in settings}
-        return cls(**fields, runs_in=place, code=system.code_digest(place))
+        return cls(
+            **fields,
+            runs_in=place,
+            code=system.code_digest(place),
+            services=system.services_digest(place),
+        )
 
     def change_since(self, begun: "PlannedSystem") -> str | None:
         """What has changed that its answers may depend on; None if nothing has."""
-        aside = {"about", "code", "runs_in"}
+        aside = {"about", "code", "services", "runs_in"}
         if self.runs_in != begun.runs_in:
             return f"where it runs ({begun.runs_in}, now {self.runs_in})"
         if self.model_dump(exclude=aside) != begun.model_dump(exclude=aside):
             return "its definition"
-        return None if self.code == begun.code else "its agent's code"
+        if self.code != begun.code:
+            return "its agent's code"
+        return None if self.services == begun.services else "its compose files"
 
 
 def _digest(text: str) -> str:

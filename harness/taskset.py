@@ -1,9 +1,10 @@
 """A folder of built tasks, as a run reads it: its manifest, and each task's files."""
 
 import difflib
+import fnmatch
 import json
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -162,6 +163,25 @@ class TaskSet:
                 f"{meant}list the folder, or build it again from the cohort",
             )
         return Task(task_id, self.path / task_id, self.manifest.tasks[task_id])
+
+    def choose(self, patterns: Sequence[str]) -> tuple[str, ...]:
+        """Ids of the tasks that the patterns name, each an id or with * ? [] in it, sorted.
+
+        TaskError for one that names none.
+        """
+        chosen: set[str] = set()
+        for pattern in patterns:
+            if not set(pattern) & set("*?["):
+                chosen.add(self.task(pattern).id)
+                continue
+            matching = fnmatch.filter(self.manifest.tasks, pattern)
+            if not matching:
+                raise TaskError(
+                    f"no task in {self.path} is named by {pattern}",
+                    f"task ids are like {min(self.manifest.tasks, default='SCENARIO__NUMBER')}",
+                )
+            chosen.update(matching)
+        return tuple(sorted(chosen))
 
     def require_store(self, fingerprint: str) -> None:
         """TaskError unless the tasks were built from the store with this fingerprint."""

@@ -29,6 +29,10 @@ def run(
     env: Environment = None,
     concurrency: Annotated[int, typer.Option("-n", "--concurrency", min=1, help="Trials at a time.")] = 2,
     systems_file: SystemsFile = None,
+    only: Annotated[
+        str | None,
+        typer.Option(help="Ids of tasks, separated by commas; * stands for anything.", show_default="all"),
+    ] = None,
 ) -> None:
     """Run systems on tasks; a job that was interrupted runs only what is missing.
 
@@ -37,17 +41,22 @@ def run(
     from harness.progress import trial_progress
     from harness.sweep import Sweep, run_sweep
     from harness.systems import choose_systems
+    from harness.taskset import TaskSet
 
-    tags = [tag.strip() for tag in systems.split(",") if tag.strip()]
-    chosen = tuple(choose_systems(tags, systems_file))
+    chosen = tuple(choose_systems(_listed(systems), systems_file, env))
+    task_ids = None if only is None else TaskSet.open(tasks).choose(_listed(only))
     job = jobs_dir / job_name
-    sweep = Sweep(tasks, store, job, chosen, concurrency=concurrency, environment=env)
+    sweep = Sweep(tasks, store, job, chosen, task_ids=task_ids, concurrency=concurrency, environment=env)
     summary = run_sweep(sweep, trial_progress)
     kept = summary.trials - summary.ran
     sys.stderr.write(f"{job}: {summary.ran} trials run, {kept} kept, {summary.dead} dead{_errors(summary)}\n")
     sys.stderr.write(f"grade them with: harness grade {job} --tasks {tasks}\n")
     if summary.dead:
         raise typer.Exit(1)
+
+
+def _listed(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]
 
 
 def _errors(summary: "SweepSummary") -> str:
@@ -77,7 +86,7 @@ def case(
     from harness.sweep import Sweep, run_sweep
     from harness.systems import choose_systems
 
-    (chosen,) = choose_systems([system], systems_file)
+    (chosen,) = choose_systems([system], systems_file, env)
     sweep = Sweep(tasks, store, jobs_dir / job_name, (chosen,), task_ids=(task_id,), environment=env)
     run_sweep(sweep)
     sys.stdout.write(json.dumps(read_case(sweep.job, task_id, chosen.tag)) + "\n")

@@ -129,6 +129,17 @@ def test_a_system_whose_agents_code_changed_is_refused(
         _agree(job, tasks, mine)
 
 
+def test_a_system_whose_compose_file_changed_is_refused(tmp_path: Path, job: Job) -> None:
+    overlay = tmp_path / "model.yaml"
+    overlay.write_text("services: {}\n")
+    mine = System(tag="mine", about="mine", harbor=HarborAgent(agent="claude-code", compose=(overlay,)))
+    tasks = _tasks(tmp_path / "tasks", {"a": "1"})
+    _agree(job, tasks, mine, place="docker")
+    overlay.write_text("services: {model: {image: other}}\n")
+    with pytest.raises(JobError, match="system mine has changed since the job was begun: its compose files"):
+        _agree(job, tasks, mine, place="docker")
+
+
 def test_what_a_system_says_about_itself_may_change(tmp_path: Path, job: Job) -> None:
     tasks = _tasks(tmp_path / "tasks", {"a": "1"})
     _agree(job, tasks, YES)
