@@ -66,9 +66,14 @@ def require_agent(system: System) -> None:
         if harbor.agent not in _UTILITIES:
             _make(config)
     except (Exception, SystemExit) as error:
+        options = (
+            "named arguments of its class"
+            if ":" in harbor.agent
+            else f"what `harbor agent schema {harbor.agent}` lists"
+        )
         raise UnknownSystemError(
             f"system {system.tag}: the agent {harbor.agent} cannot be made ({' '.join(str(error).split())})",
-            f"see to its options and environment; `harbor agent schema {harbor.agent}` lists the options",
+            f"see to its options and environment; options are {options}",
         ) from error
     if kind.MODEL_CONNECTION is not None:
         _require_model(system, config)
@@ -127,12 +132,11 @@ def _require_model(system: System, config: AgentConfig) -> None:
         "base_url" in config.kwargs or connection.base_url_source_name in config.env
     )
     if not config.model_name or not told:
-        lacking = "no model" if not config.model_name else "no address of its model"
+        lacking = "where in the trial its model answers" if config.model_name else "which model to call"
         endpoint = f'{names[0] if names else "the address"} = "http://SERVICE:PORT"'
         raise UnknownSystemError(
-            f"system {system.tag}: the agent {config.name or config.import_path} is told {lacking}, "
-            "and a trial's network leads to no other",
-            f"set model, environment = {{ {endpoint} }} and compose; docs/containers.md has an example",
+            f"system {system.tag}: the agent {config.name or config.import_path} is not told {lacking}",
+            f"set model, environment = {{ {endpoint} }} and compose: a trial's network leads nowhere; see docs/containers.md",
         )
 
 

@@ -98,17 +98,20 @@ def test_a_mistake_in_a_harbor_table_is_one_line_that_names_it(system: System, s
 @pytest.mark.parametrize(
     ("more", "lacking"),
     [
-        ({}, "no model"),
-        ({"environment": MODEL["environment"]}, "no model"),
-        ({"model": "anthropic/some"}, "no address of its model"),
-        ({"model": "anthropic/some", "environment": {"ANTHROPIC_BASE_URL": ""}}, "no address of its model"),
+        ({}, "which model to call"),
+        ({"environment": MODEL["environment"]}, "which model to call"),
+        ({"model": "anthropic/some"}, "where in the trial its model answers"),
+        (
+            {"model": "anthropic/some", "environment": {"ANTHROPIC_BASE_URL": ""}},
+            "where in the trial its model answers",
+        ),
     ],
 )
 def test_an_agent_that_calls_a_model_is_told_which_and_where(
     more: dict[str, Any], lacking: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://of-this-machine")  # which a trial does not reach
-    with pytest.raises(UnknownSystemError, match=f"claude-code is told {lacking}, and a trial's") as caught:
+    with pytest.raises(UnknownSystemError, match=f"claude-code is not told {lacking}") as caught:
         require_agent(_system("claude-code", **more))
     assert 'set model, environment = { ANTHROPIC_BASE_URL = "http://SERVICE:PORT" }' in caught.value.remedy
 
