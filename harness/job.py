@@ -74,6 +74,7 @@ class JobPlan(BaseModel):
     classification: str
     release: str
     tasks: dict[str, str] = Field(description="task id → digest of what its agent can see")
+    rest: dict[str, str] = Field(default={}, description="task id → digest of what runs and scores it")
     systems: dict[str, PlannedSystem]
     images: dict[str, str] = Field(default={}, description="image → id, once a system runs in containers")
 
@@ -147,6 +148,14 @@ class Job:
                 shutil.rmtree(left)
             yield
 
+    def holds(self, tasks: TaskSet, chosen: Sequence[str], systems: Mapping[str, PlannedSystem]) -> bool:
+        """Whether the job was begun with all of this; JobError if it was begun with anything else."""
+        plan, begun = _plan(tasks, chosen, systems), self._begun()
+        if begun is None:
+            return False
+        self._require_same(begun, plan, tasks)
+        return plan.tasks.keys() <= begun.tasks.keys() and plan.systems.keys() <= begun.systems.keys()
+
     def agree(
         self,
         tasks: TaskSet,
@@ -159,21 +168,14 @@ class Job:
 
         `images` are those that its containers run from; none if it needs none.
         """
-        manifest = tasks.manifest
-        plan = JobPlan(
-            store=manifest.store,
-            classification=manifest.classification,
-            release=manifest.release,
-            tasks={task_id: manifest.tasks[task_id].agent_digest for task_id in chosen},
-            systems=dict(systems),
-            images=dict(images),
-        )
+        plan = _plan(tasks, chosen, systems, images)
         begun = self._begun()
         if begun is not None:
             self._require_same(begun, plan, tasks)
             plan = begun.model_copy(
                 update={
                     "tasks": begun.tasks | plan.tasks,
+                    "rest": begun.rest | plan.rest,
                     "systems": begun.systems | plan.systems,
                     "images": begun.images | plan.images,
                 }
@@ -181,6 +183,15 @@ class Job:
         config = _harbor_config(self.path, tasks.path, plan, concurrency)
         _write_json(self.path / "config.json", config | {"clinicare": plan.model_dump(mode="json")})
         return plan
+
+    def is_summarised(self) -> bool:
+        """Whether result.json is over as many trials as are whole."""
+        try:
+            told = json.loads((self.path / "result.json").read_bytes())["n_total_trials"]
+        except (OSError, ValueError, KeyError, TypeError):
+            return False
+        whole = [name for name in find_trials(self.path) if (self.path / name / "result.json").is_file()]
+        return bool(told == len(whole))
 
     def summarise(self, started: datetime) -> None:
         """Write result.json over all whole trials, in Harbor's form."""
@@ -218,7 +229,10 @@ class Job:
             raise JobError(f"job {self.name} was begun on tasks of another store", _NEW_NAME)
         for task_id, digest in begun.tasks.items():
             entry = tasks.manifest.tasks.get(task_id)
-            if entry is None or entry.agent_digest != digest:
+            if entry is None or (entry.agent_digest, entry.rest_digest) != (
+                digest,
+                begun.rest.get(task_id, entry.rest_digest),
+            ):
                 change = "is gone from the tasks folder" if entry is None else "has changed"
                 raise JobError(f"job {self.name}: task {task_id} {change} since the job was begun", _NEW_NAME)
         for image, number in plan.images.items():
@@ -231,6 +245,24 @@ class Job:
                 raise JobError(
                     f"job {self.name}: system {tag} has changed since the job was begun: {altered}", _NEW_NAME
                 )
+
+
+def _plan(
+    tasks: TaskSet,
+    chosen: Sequence[str],
+    systems: Mapping[str, PlannedSystem],
+    images: Mapping[str, str] | None = None,
+) -> JobPlan:
+    manifest = tasks.manifest
+    return JobPlan(
+        store=manifest.store,
+        classification=manifest.classification,
+        release=manifest.release,
+        tasks={task_id: manifest.tasks[task_id].agent_digest for task_id in chosen},
+        rest={task_id: manifest.tasks[task_id].rest_digest for task_id in chosen},
+        systems=dict(systems),
+        images=dict(images or {}),
+    )
 
 
 def _harbor_config(job: Path, tasks: Path, plan: JobPlan, concurrency: int) -> dict[str, Any]:

@@ -85,11 +85,12 @@ def case(
     from harness.case import read_case
     from harness.sweep import Sweep, run_sweep
     from harness.systems import choose_systems
+    from harness.taskset import TaskSet
 
     (chosen,) = choose_systems([system], systems_file, env)
     sweep = Sweep(tasks, store, jobs_dir / job_name, (chosen,), task_ids=(task_id,), environment=env)
     run_sweep(sweep)
-    sys.stdout.write(json.dumps(read_case(sweep.job, task_id, chosen.tag)) + "\n")
+    sys.stdout.write(json.dumps(read_case(sweep.job, TaskSet.open(tasks).task(task_id), chosen.tag)) + "\n")
 
 
 def grade(

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from harness.cli import run
-from harness.taskset import digest_seen
+from harness.digests import digest_files, task_files
 from tests.containers.claude_code import KEY, TAG, answering_script, write_system, writing_steps
 from tests.containers.conftest import Ward
 from tests.containers.scripted_model.server import Step
@@ -87,7 +87,7 @@ class Cases:
         file.write_text(json.dumps(compose), encoding="utf-8")
         manifest = json.loads((self._ward.tasks / "manifest.json").read_bytes())
         entry = manifest["tasks"][self._task.name]
-        entry["agent_digest"] = digest_seen(lambda name: (tasks / self._task.name / name).read_bytes())
+        entry |= digest_files(task_files(tasks / self._task.name))
         manifest["tasks"] = {self._task.name: entry}
         (tasks / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
         return tasks

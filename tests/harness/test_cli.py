@@ -12,8 +12,8 @@ import pytest
 
 from harness.cli import run
 from harness.progress import trial_progress
+from harness.record import folder_checksum
 from harness.scenario import load_scenarios
-from harness.taskset import TaskSet
 from tests.harness.tiny import GOLDS, TinyWorld
 
 COMMANDS = ("synthetic", "cohort", "build", "run", "case", "grade", "demo", "images", "doctor")
@@ -84,7 +84,7 @@ def test_a_case_is_one_line_of_json_and_the_same_trial_the_second_time(
         "agent_name": "always-yes",
         "agent_version": lines[0]["agent_version"],
         "exception_type": None,
-        "task_checksum": TaskSet.open(tiny.tasks).task(task).entry.agent_digest,
+        "task_checksum": folder_checksum(tiny.tasks / task),
         "graded": True,
         "grading": {
             "reward": 1.0,

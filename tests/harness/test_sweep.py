@@ -16,7 +16,7 @@ from harbor.models.trial.result import TrialResult
 
 from harness.direct import Batch
 from harness.errors import JobError, RunError, TaskError, UnknownSystemError
-from harness.job import Setting
+from harness.job import Job, Setting
 from harness.sweep import Sweep, run_sweep
 from harness.systems import HarborAgent, System, load_systems
 from harness.workers import Pool
@@ -189,8 +189,11 @@ def test_what_cannot_be_run_is_said_before_anything_is_written(tiny: TinyWorld, 
         ("instruction.md", "Say YES.", "what its agent sees is not as it was built"),
         ("task.toml", "[agent]\ntimeout_sec = 9e9\n", "what its agent sees is not as it was built"),
         ("environment/grant.json", "[]", "grant.json is not JSON"),
-        ("environment/grant.json", None, r"grant.json cannot be read \(No such file"),
+        ("environment/grant.json", None, "grant.json is missing"),
         ("tests/gold.json", "{}", "its gold is not as it was built"),
+        ("tests/test.sh", "exec false\n", "what runs or scores it is not as it was built"),
+        ("tests/test.sh", None, "what runs or scores it is not as it was built"),
+        ("solution/plan.tsv", "verdict\tNO\n", "its solution is not as it was built"),
     ],
 )
 def test_tasks_that_are_not_as_they_were_built_are_not_run(
@@ -246,3 +249,63 @@ def test_no_model_reads_a_credentialed_chart_in_containers(tiny: TinyWorld, tmp_
     with pytest.raises(JobError, match=r"system a-model brings a model .* the store is credentialed"):
         run_sweep(sweep)
     assert not (tmp_path / "job").exists()
+
+
+WITHOUT_HARBOR = """
+import sys
+from harness.cli import run
+code = run(sys.argv[1:])
+sys.exit("Harbor was imported" if "harbor" in sys.modules else code)
+"""
+
+
+@pytest.mark.parametrize("environment", ["direct", "docker"])
+def test_a_trial_that_is_there_needs_neither_engine_nor_harbor(
+    tiny: TinyWorld, tmp_path: Path, environment: str
+) -> None:
+    job, task = tmp_path / "job", min(GOLDS)
+    run_sweep(Sweep(tiny.tasks, tiny.store, job, (load_systems()["oracle"],), task_ids=(task,)))
+    config = json.loads((job / "config.json").read_text())
+    if environment == "docker":
+        config["clinicare"]["systems"]["oracle"] |= {"runs_in": "docker", "code": ""}
+    (job / "config.json").write_text(json.dumps(config))
+    places = ["--tasks", str(tiny.tasks), "--store", str(tiny.store), "--jobs-dir", str(tmp_path)]
+    places += ["--job-name", "job", "--env", environment]
+    kept = {path: path.stat().st_mtime_ns for path in job.rglob("*")}
+    for asked in (
+        ["case", "--system", "oracle", "--task-id", task],
+        ["run", "--systems", "oracle", "--only", task],
+    ):
+        done = subprocess.run(
+            [sys.executable, "-c", WITHOUT_HARBOR, *asked, *places],
+            env=os.environ | {"PATH": str(tmp_path)},
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+    assert {path: path.stat().st_mtime_ns for path in job.rglob("*")} == kept
+
+
+def test_a_trial_that_is_there_is_had_while_another_process_runs_the_job(
+    tiny: TinyWorld, tmp_path: Path
+) -> None:
+    job, task = tmp_path / "job", min(GOLDS)
+    sweep = Sweep(tiny.tasks, tiny.store, job, (YES,), task_ids=(task,))
+    run_sweep(sweep)
+    (job / "result.json").unlink()
+    with Job(job).locked():
+        assert run_sweep(sweep).ran == 0
+        with pytest.raises(JobError, match="being run by another process"):
+            run_sweep(_sweep(tiny, job, YES))
+
+
+def test_a_run_that_was_killed_before_its_summary_gets_it_from_the_next_one(
+    tiny: TinyWorld, tmp_path: Path
+) -> None:
+    job = tmp_path / "job"
+    run_sweep(_sweep(tiny, job, YES))
+    (job / "result.json").unlink()
+    assert run_sweep(_sweep(tiny, job, YES)).ran == 0
+    assert json.loads((job / "result.json").read_text())["n_total_trials"] == len(GOLDS)
