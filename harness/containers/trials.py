@@ -11,7 +11,7 @@ from pathlib import Path
 
 from harness.containers.agent import agent_config
 from harness.containers.compose import write_joining
-from harness.containers.engine import docker
+from harness.containers.engine import docker, follow_engine
 from harness.containers.leftovers import remove_leftovers, trial_name
 from harness.errors import EngineError, HarnessError, RunError
 from harness.job import Job, Setting
@@ -37,6 +37,7 @@ logging.raiseExceptions = False
 
 _ENVIRONMENT = f"{TrialEnvironment.__module__}:{TrialEnvironment.__name__}"
 _LEAST_FREE = 256 << 20
+_ENGINE_SECONDS = 1.0
 _RESUME = "mend the cause and run the same command again; whole trials are kept"
 _GO_ON = "see to the disk and run the same command again; whole trials are kept"
 
@@ -86,10 +87,19 @@ async def _run_all(
 
     try:
         async with asyncio.TaskGroup() as group:
-            for task_id, system in trials:
-                group.create_task(run(task_id, system))
+            watching = group.create_task(_watch_engine())
+            await asyncio.wait([group.create_task(run(task_id, system)) for task_id, system in trials])
+            watching.cancel()
     except* Exception as errors:  # noqa: BLE001 - which of them is told is decided there
         raise _first(_causes(errors), setting.job) from None
+
+
+async def _watch_engine() -> None:
+    """RunError as soon as the engine is gone: each trial would find out by itself, after waiting for it in vain."""
+    while True:
+        await follow_engine()
+        await asyncio.to_thread(_require_engine)
+        await asyncio.sleep(_ENGINE_SECONDS)
 
 
 def _end_on_signals() -> None:
@@ -177,6 +187,7 @@ class _Desk:
             environment.require_whole()
 
         _let_logs_be_anything(trial)
+        trial.logger.addFilter(_on_one_line)
         trial.add_hook(TrialEvent.AGENT_START, begin)
         trial.add_hook(TrialEvent.AGENT_END, end)
         trial.add_hook(TrialEvent.VERIFICATION_START, score)
@@ -208,6 +219,15 @@ def _let_logs_be_anything(trial: Trial) -> None:
             trial.logger.warning(f"what the agent left cannot be read: {type(error).__name__}")
 
     trial._sync_agent_output = read_if_possible
+
+
+def _on_one_line(record: logging.LogRecord) -> bool:
+    """An agent that left no report, say, is a line in the trial's log, without where in Harbor it was noticed."""
+    error = record.exc_info[1] if record.exc_info else None
+    if error is not None:
+        record.msg, record.args = f"{record.getMessage()}: {type(error).__name__}: {_one_line(error)}", ()
+        record.exc_info = None
+    return True
 
 
 def _is_dead(result: TrialResult) -> bool:
@@ -243,6 +263,13 @@ def _write_result(folder: Path, results: Sequence[TrialResult], system: System, 
 
 def _require_machine(job: Path) -> None:
     """RunError if a trial died because the engine is gone or the disk is full: the next one would too."""
+    _require_engine()
+    free = shutil.disk_usage(job).free
+    if free < _LEAST_FREE:
+        raise RunError(f"the disk is full: {free >> 20} MB are free where {job} is", _GO_ON)
+
+
+def _require_engine() -> None:
     try:
         docker("version", "--format", "{{.Server.Version}}")
     except EngineError as error:
@@ -250,6 +277,3 @@ def _require_machine(job: Path) -> None:
             f"the container engine went away: {error.message}",
             "start it and run the same command again; whole trials are kept",
         ) from error
-    free = shutil.disk_usage(job).free
-    if free < _LEAST_FREE:
-        raise RunError(f"the disk is full: {free >> 20} MB are free where {job} is", _GO_ON)

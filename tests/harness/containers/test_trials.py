@@ -2,9 +2,12 @@
 
 import errno
 import json
+import logging
 import os
 import shutil
 import signal
+import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -135,6 +138,33 @@ def test_an_engine_that_goes_away_ends_the_trials_that_run_beside(stage: Stage, 
     with pytest.raises(RunError, match=r"^the container engine went away"):
         stage.run("waits", engine.go_away, tasks=(FIRST, SECOND), concurrency=2)
     assert stage.entries() == []
+
+
+def test_an_engine_that_is_gone_is_told_while_every_trial_still_waits_for_it(
+    stage: Stage, engine: FakeEngine
+) -> None:
+    def go_away_later() -> None:
+        while len(FakeTrial.began) < 2:
+            time.sleep(0.01)
+        engine.go_away()
+
+    FakeTrial.began = []
+    threading.Thread(target=go_away_later, daemon=True).start()
+    with pytest.raises(RunError, match=r"^the container engine went away: no Docker engine answers at "):
+        stage.run("waits", "waits", tasks=(FIRST, SECOND), concurrency=2)
+    assert stage.entries() == []
+
+
+def test_an_exception_is_a_line_in_a_trials_log(stage: Stage, caplog: pytest.LogCaptureFixture) -> None:
+    def fail_to_collect() -> None:
+        error = RuntimeError("/workspace/report.md cannot be copied:\nno such path")
+        logging.getLogger("harbor.fake").debug("Failed to download '%s'", "report.md", exc_info=error)
+
+    with caplog.at_level(logging.DEBUG, "harbor.fake"):
+        stage.run(fail_to_collect, "ok")
+    (record,) = caplog.records
+    said = "Failed to download 'report.md': RuntimeError: /workspace/report.md cannot be copied: no such path"
+    assert (record.getMessage(), record.exc_info) == (said, None)
 
 
 def test_an_engine_that_is_back_at_once_costs_one_try(stage: Stage, engine: FakeEngine) -> None:
