@@ -23,6 +23,8 @@ from harness.taskset import TaskSet
 from harness.trial import MAX_RECORD, find_trials
 
 PARTIAL_SUFFIX = ".partial"
+LOCK_FILE = ".lock"
+"""Held by the process that runs the job."""
 _NEW_NAME = "give the run a new --job-name"
 
 
@@ -137,7 +139,7 @@ class Job:
     def locked(self) -> Iterator[None]:
         """Hold the job for this process and clear what an interrupted run left; JobError if it is held."""
         self.path.mkdir(parents=True, exist_ok=True)
-        with (self.path / ".lock").open("a+") as lock:
+        with (self.path / LOCK_FILE).open("a+") as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError as error:
