@@ -132,8 +132,8 @@ def _first(errors: Iterable[BaseException], job: Path) -> BaseException:
     return RunError(f"a trial could not be run: {type(first).__name__}: {_one_line(first)}", _RESUME)
 
 
-def _one_line(error: BaseException) -> str:
-    return " ".join(str(error).split())
+def _one_line(told: object) -> str:
+    return " ".join(str(told).split())
 
 
 class _Desk:
@@ -225,7 +225,7 @@ def _on_one_line(record: logging.LogRecord) -> bool:
     """An agent that left no report, say, is a line in the trial's log, without where in Harbor it was noticed."""
     error = record.exc_info[1] if record.exc_info else None
     if error is not None:
-        record.msg, record.args = f"{record.getMessage()}: {type(error).__name__}: {_one_line(error)}", ()
+        record.msg, record.args = _one_line(f"{record.getMessage()}: {type(error).__name__}: {error}"), ()
         record.exc_info = None
     return True
 

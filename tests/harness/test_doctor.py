@@ -552,6 +552,7 @@ def _recorded(ahead: float = 0.0, **info: object) -> str:
         "Labels": {"com.docker.compose.project": "clinicare-12345678-9abcdef0__env"},
         "IPAM": {"Config": [{"Subnet": "172.18.0.0/16", "Gateway": "172.18.0.1"}, {"Subnet": "fd00::/64"}]},
     }
+    volume = {"Name": "clinicare-1__env_audit", "CreatedAt": "2026-03-01T11:00:00Z"}
     answers = {
         "info *": json.dumps({**INFO, "SystemTime": now, **info}),
         "version *": "1.41",
@@ -561,7 +562,8 @@ def _recorded(ahead: float = 0.0, **info: object) -> str:
         "network\\ ls*": "0123abcd",
         "network\\ inspect*": json.dumps([network]),
         "ps *": "a-main-1\trunning\t2026-03-01 10:00:00 +0000 UTC\ta__b__env\t",
-        "volume *": "a__b__env_audit\ta__b__env\t",
+        "volume\\ ls*": "clinicare-1__env_audit\tclinicare-1__env\t",
+        "volume\\ inspect*": json.dumps([volume]),
     }
     cases = "\n".join(
         f"{pattern.replace(' *', '*')}) cat <<'END'\n{answer}\nEND\n;;" for pattern, answer in answers.items()
@@ -586,7 +588,8 @@ def test_facts_are_read_from_what_the_command_prints(command: Callable[[str], No
     )
     assert (container.project, container.running) == ("a__b__env", True)
     assert container.created == datetime(2026, 3, 1, 10, tzinfo=UTC)
-    assert (volume.kind, volume.project, volume.created) == ("volume", "a__b__env", None)
+    assert (volume.kind, volume.project) == ("volume", "clinicare-1__env")
+    assert volume.created == datetime(2026, 3, 1, 11, tzinfo=UTC)
 
 
 def test_pools_are_taken_from_the_engine_if_it_names_some(command: Callable[[str], None]) -> None:

@@ -158,12 +158,14 @@ def test_an_engine_that_is_gone_is_told_while_every_trial_still_waits_for_it(
 def test_an_exception_is_a_line_in_a_trials_log(stage: Stage, caplog: pytest.LogCaptureFixture) -> None:
     def fail_to_collect() -> None:
         error = RuntimeError("/workspace/report.md cannot be copied:\nno such path")
-        logging.getLogger("harbor.fake").debug("Failed to download '%s'", "report.md", exc_info=error)
+        logging.getLogger("harbor.fake").debug("Failed to download '%s'\n", "report.md", exc_info=error)
 
     with caplog.at_level(logging.DEBUG, "harbor.fake"):
         stage.run(fail_to_collect, "ok")
     (record,) = caplog.records
-    said = "Failed to download 'report.md': RuntimeError: /workspace/report.md cannot be copied: no such path"
+    said = (
+        "Failed to download 'report.md' : RuntimeError: /workspace/report.md cannot be copied: no such path"
+    )
     assert (record.getMessage(), record.exc_info) == (said, None)
 
 
