@@ -53,8 +53,8 @@ JobName = Annotated[str, typer.Option(callback=_job_name, help="The job; the sam
 Environment = Annotated[
     Place | None,
     typer.Option(
-        help="Where to run a system that can run in more than one place: direct (in this process) or docker.",
-        show_default="direct if it can",
+        help="Where to run: direct (in this process) or docker (in containers).",
+        show_default="where each system can, direct if both",
     ),
 ]
 SystemsFile = Annotated[

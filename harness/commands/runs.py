@@ -39,6 +39,10 @@ def run(
     env: Environment = None,
     concurrency: Annotated[int, typer.Option("-n", "--concurrency", min=1, help="Trials at a time.")] = 2,
     systems_file: SystemsFile = None,
+    only: Annotated[
+        str | None,
+        typer.Option(help="Ids of tasks, separated by commas; * stands for anything.", show_default="all"),
+    ] = None,
     corpus: Corpus = None,
     reader: Readers = None,
 ) -> None:
@@ -50,15 +54,17 @@ def run(
     from harness.readers import parse_readers
     from harness.sweep import Sweep, run_sweep
     from harness.systems import choose_systems
+    from harness.taskset import TaskSet
 
-    tags = [tag.strip() for tag in systems.split(",") if tag.strip()]
-    chosen = tuple(choose_systems(tags, systems_file))
+    chosen = tuple(choose_systems(_listed(systems), systems_file, env))
+    task_ids = None if only is None else TaskSet.open(tasks).choose(_listed(only))
     job = jobs_dir / job_name
     sweep = Sweep(
         tasks,
         store,
         job,
         chosen,
+        task_ids=task_ids,
         concurrency=concurrency,
         environment=env,
         corpus=corpus,
@@ -70,6 +76,10 @@ def run(
     sys.stderr.write(f"grade them with: harness grade {job} --tasks {tasks}\n")
     if summary.dead:
         raise typer.Exit(1)
+
+
+def _listed(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]
 
 
 def _errors(summary: "SweepSummary") -> str:
@@ -101,8 +111,9 @@ def case(
     from harness.readers import parse_readers
     from harness.sweep import Sweep, run_sweep
     from harness.systems import choose_systems
+    from harness.taskset import TaskSet
 
-    (chosen,) = choose_systems([system], systems_file)
+    (chosen,) = choose_systems([system], systems_file, env)
     sweep = Sweep(
         tasks,
         store,
@@ -114,7 +125,7 @@ def case(
         readers=parse_readers(reader or ()),
     )
     run_sweep(sweep)
-    sys.stdout.write(json.dumps(read_case(sweep.job, task_id, chosen.tag)) + "\n")
+    sys.stdout.write(json.dumps(read_case(sweep.job, TaskSet.open(tasks).task(task_id), chosen.tag)) + "\n")
 
 
 def grade(

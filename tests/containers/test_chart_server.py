@@ -16,7 +16,7 @@ import pytest
 
 from harness.containers.engine import docker
 from harness.containers.images import image_tag
-from harness.taskset import digest_seen
+from harness.digests import digest_files, task_files
 from tests.harness.scoring.sessions import HOUSE, World, make_world
 
 SECTION = f"policy:{HOUSE}#2"
@@ -62,8 +62,7 @@ def _grant_queries(world: World, tasks: Path) -> None:
     grant |= {"tools": ["*", "query_chart"], "limits": grant["limits"] | {"seconds": 10}}
     file.write_text(json.dumps(grant))
     manifest = json.loads((tasks / "manifest.json").read_bytes())
-    seen = digest_seen(lambda name: (task / name).read_bytes())
-    manifest["tasks"][task.name]["agent_digest"] = seen
+    manifest["tasks"][task.name] |= digest_files(task_files(task))
     (tasks / "manifest.json").write_text(json.dumps(manifest))
 
 

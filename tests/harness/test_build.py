@@ -16,7 +16,9 @@ from harbor.models.task.task import Task as HarborTask
 
 from harness.build import PUBLIC_KEY, build_tasks, choose_key, read_key, task_id
 from harness.cohort import CohortRow
+from harness.digests import digest_files, task_files
 from harness.errors import TaskError
+from harness.record import folder_checksum
 from harness.scoring.report import read_report
 from harness.scoring.verify import Evidence, score_files
 from harness.taskset import TaskSet
@@ -204,6 +206,23 @@ class TestDigests:
             gold = (world.tasks / name / "tests" / "gold.json").read_bytes()
             assert entry.gold_digest == f"sha256:{sha256(gold).hexdigest()}"
 
+    def test_they_are_of_all_that_is_in_the_folder(self, world: World) -> None:
+        entry = next(iter(TaskSet.open(world.tasks).manifest.tasks.values()))
+        task = next(path for path in sorted(world.tasks.iterdir()) if path.is_dir())
+        files = task_files(task)
+        assert entry.model_dump(exclude={"scenario"}) == digest_files(files)
+        for name in files:
+            changed = digest_files(
+                files | {name: files[name] + b"\n{}"[: 1 if name.endswith(".json") else 3]}
+            )
+            moved = {key for key, digest in digest_files(files).items() if changed[key] != digest}
+            assert len(moved) == (0 if name == "environment/grant.json" else 1), name
+
+    def test_the_checksum_of_a_trial_is_harbors(self, world: World) -> None:
+        task = next(path for path in sorted(world.tasks.iterdir()) if path.is_dir())
+        with pytest.warns(DeprecationWarning, match="checksum"):
+            assert folder_checksum(task) == HarborTask(task).checksum
+
     def test_another_label_changes_the_gold_digest_only(self, world: World, tmp_path: Path) -> None:
         row = world.rows["lactate yes"]
         rebuild(world, tmp_path / "one", [row])
@@ -211,7 +230,7 @@ class TestDigests:
         one, two = (
             TaskSet.open(tmp_path / name).manifest.tasks[task_id(row, KEY)] for name in ("one", "two")
         )
-        assert one.agent_digest == two.agent_digest
+        assert (one.agent_digest, one.rest_digest) == (two.agent_digest, two.rest_digest)
         assert one.gold_digest != two.gold_digest
 
 

@@ -15,13 +15,13 @@ import pytest
 from harbor.models.job.result import JobResult
 from harbor.models.trial.result import TrialResult
 
+from harness.digests import digest_files, task_files
 from harness.direct import Batch
 from harness.errors import JobError, RunError, TaskError, UnknownSystemError
-from harness.job import Setting
+from harness.job import Job, Setting
 from harness.readers import Reader
 from harness.sweep import Sweep, run_sweep
 from harness.systems import HarborAgent, System, load_systems
-from harness.taskset import digest_seen
 from harness.workers import Pool
 from mcp_mimic.errors import SettingsError
 from tests.harness.tiny import GOLDS, TinyWorld
@@ -197,8 +197,11 @@ def test_what_cannot_be_run_is_said_before_anything_is_written(tiny: TinyWorld, 
         ("instruction.md", "Say YES.", "what its agent sees is not as it was built"),
         ("task.toml", "[agent]\ntimeout_sec = 9e9\n", "what its agent sees is not as it was built"),
         ("environment/grant.json", "[]", "grant.json is not JSON"),
-        ("environment/grant.json", None, r"grant.json cannot be read \(No such file"),
+        ("environment/grant.json", None, "grant.json is missing"),
         ("tests/gold.json", "{}", "its gold is not as it was built"),
+        ("tests/test.sh", "exec false\n", "what runs or scores it is not as it was built"),
+        ("tests/test.sh", None, "what runs or scores it is not as it was built"),
+        ("solution/plan.tsv", "verdict\tNO\n", "its solution is not as it was built"),
     ],
 )
 def test_tasks_that_are_not_as_they_were_built_are_not_run(
@@ -282,9 +285,7 @@ def _policed(tiny: TinyWorld, root: Path) -> tuple[Path, Path]:
     for task in GOLDS:
         grant = tasks / task / "environment" / "grant.json"
         grant.write_text(json.dumps(json.loads(grant.read_bytes()) | {"documents": ["house"]}))
-        manifest["tasks"][task]["agent_digest"] = digest_seen(
-            lambda name, t=task: (tasks / t / name).read_bytes()
-        )
+        manifest["tasks"][task] |= digest_files(task_files(tasks / task))
     (tasks / "manifest.json").write_text(json.dumps(manifest))
     corpus.mkdir()
     (corpus / "house.md").write_text("# House\n\n## 1 Lactate\n\nMeasured again.\n")
@@ -307,6 +308,7 @@ def test_a_policy_is_served_from_the_corpus_that_is_named_and_held_to(
         assert score["policy_citations"] == ["policy:house#1"]
     assert list(_plan(tmp_path / "job")["policies"]) == ["house"]
     (corpus / "house.md").write_text("# House\n\n## 1 Lactate\n\nNot measured again.\n")
+    shutil.rmtree(tmp_path / "job" / f"{min(GOLDS)}__reads")
     with pytest.raises(JobError, match="policy document house has changed since the job was begun"):
         run_sweep(sweep)
 
@@ -316,7 +318,7 @@ def test_a_policy_that_the_corpus_lacks_is_held_to_as_well(tiny: TinyWorld, tmp_
     run_sweep(Sweep(tasks, tiny.store, tmp_path / "job", (YES,)))
     assert _plan(tmp_path / "job")["policies"] == {"house": ""}
     with pytest.raises(JobError, match="policy document house has changed"):
-        run_sweep(Sweep(tasks, tiny.store, tmp_path / "job", (YES,), corpus=corpus))
+        run_sweep(Sweep(tasks, tiny.store, tmp_path / "job", (DEFER,), corpus=corpus))
 
 
 def test_a_corpus_that_cannot_be_served_is_told_before_the_first_trial(
@@ -327,3 +329,63 @@ def test_a_corpus_that_cannot_be_served_is_told_before_the_first_trial(
     with pytest.raises(SettingsError, match=r"house\.md cannot be read"):
         run_sweep(Sweep(tasks, tiny.store, tmp_path / "job", (YES,), corpus=corpus))
     assert not (tmp_path / "job").exists()
+
+
+WITHOUT_HARBOR = """
+import sys
+from harness.cli import run
+code = run(sys.argv[1:])
+sys.exit("Harbor was imported" if "harbor" in sys.modules else code)
+"""
+
+
+@pytest.mark.parametrize("environment", ["direct", "docker"])
+def test_a_trial_that_is_there_needs_neither_engine_nor_harbor(
+    tiny: TinyWorld, tmp_path: Path, environment: str
+) -> None:
+    job, task = tmp_path / "job", min(GOLDS)
+    run_sweep(Sweep(tiny.tasks, tiny.store, job, (load_systems()["oracle"],), task_ids=(task,)))
+    config = json.loads((job / "config.json").read_text())
+    if environment == "docker":
+        config["clinicare"]["systems"]["oracle"] |= {"runs_in": "docker", "code": ""}
+    (job / "config.json").write_text(json.dumps(config))
+    places = ["--tasks", str(tiny.tasks), "--store", str(tiny.store), "--jobs-dir", str(tmp_path)]
+    places += ["--job-name", "job", "--env", environment]
+    kept = {path: path.stat().st_mtime_ns for path in job.rglob("*")}
+    for asked in (
+        ["case", "--system", "oracle", "--task-id", task],
+        ["run", "--systems", "oracle", "--only", task],
+    ):
+        done = subprocess.run(
+            [sys.executable, "-c", WITHOUT_HARBOR, *asked, *places],
+            env=os.environ | {"PATH": str(tmp_path)},
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+    assert {path: path.stat().st_mtime_ns for path in job.rglob("*")} == kept
+
+
+def test_a_trial_that_is_there_is_had_while_another_process_runs_the_job(
+    tiny: TinyWorld, tmp_path: Path
+) -> None:
+    job, task = tmp_path / "job", min(GOLDS)
+    sweep = Sweep(tiny.tasks, tiny.store, job, (YES,), task_ids=(task,))
+    run_sweep(sweep)
+    (job / "result.json").unlink()
+    with Job(job).locked():
+        assert run_sweep(sweep).ran == 0
+        with pytest.raises(JobError, match="being run by another process"):
+            run_sweep(_sweep(tiny, job, YES))
+
+
+def test_a_run_that_was_killed_before_its_summary_gets_it_from_the_next_one(
+    tiny: TinyWorld, tmp_path: Path
+) -> None:
+    job = tmp_path / "job"
+    run_sweep(_sweep(tiny, job, YES))
+    (job / "result.json").unlink()
+    assert run_sweep(_sweep(tiny, job, YES)).ran == 0
+    assert json.loads((job / "result.json").read_text())["n_total_trials"] == len(GOLDS)
