@@ -2,12 +2,13 @@
 
 import threading
 from datetime import datetime, timedelta
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from mcp_mimic.chart.slice import open_slice
+from mcp_mimic.chart.slice import Slice, open_slice
 from mcp_mimic.errors import GrantError
 from mcp_mimic.store.store import Store
 from mcp_mimic.store.tables import TABLES
@@ -24,8 +25,12 @@ def moment(day: int, clock: str) -> datetime:
 
 
 def seen(store: Store, as_of: datetime, sql: str, sealed: int | None = None) -> list[dict[str, Any]]:
-    with open_slice(store, DEE, as_of, sealed) as chart:
-        return rows_of(chart.cursor(), sql)
+    return rows_of(_slice(store.path, as_of, sealed).cursor(), sql)
+
+
+@cache
+def _slice(folder: Path, as_of: datetime, sealed: int | None) -> Slice:
+    return open_slice(Store.open(folder), DEE, as_of, sealed)
 
 
 def values(rows: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
@@ -289,7 +294,9 @@ def _shown(truth: Truth, table: str, column: str, row: dict[str, Any], as_of: da
     return column not in NEVER and until is not None and until <= as_of
 
 
-@pytest.mark.parametrize("as_of", [moment(3, "05:25"), moment(5, "09:00")])
+@pytest.mark.parametrize(
+    "as_of", [moment(3, "05:25"), pytest.param(moment(5, "09:00"), marks=pytest.mark.slow)]
+)
 def test_another_future_gives_the_same_slice_evidence_ids_included(
     edge_store: Store, tmp_path: Path, as_of: datetime
 ) -> None:
