@@ -68,7 +68,7 @@ def printed_client(
 
 @pytest.mark.parametrize("transport", ["stdio", "http", "bearer"])
 def test_a_printed_program_reads_a_chart_and_shows_what_is_refused(
-    transport: str, place: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+    transport: str, place: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Capture
 ) -> None:
     async def run(client: Client[Any]) -> None:
         async with client:
@@ -94,7 +94,7 @@ def test_a_printed_program_reads_a_chart_and_shows_what_is_refused(
             handed_in = await client.call_tool("submit_determination", report)
             assert handed_in.structured_content == {"call": "search:6", "status": "recorded"}
 
-    with printed_client(transport, place, tmp_path, monkeypatch, capsys) as client:
+    with printed_client(transport, place, tmp_path, monkeypatch, capfd) as client:
         asyncio.run(run(client))
     folder = tmp_path / "ada" if transport == "bearer" else tmp_path
     calls = read_audit((folder / "audit.jsonl").read_text().splitlines()).calls
