@@ -56,7 +56,7 @@ class Box:
         cwd: str = WORK,
         env: Mapping[str, str] | None = None,
         stdin: str = "",
-        seconds: float = 120,
+        seconds: float = 300,
     ) -> subprocess.CompletedProcess[str]:
         """What the command printed, and how it ended."""
         variables = [f"--env={name}={value}" for name, value in (env or {}).items()]
