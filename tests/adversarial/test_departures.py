@@ -48,7 +48,8 @@ def _audit_of_parent(process: Path) -> str:
     return arguments[arguments.index("--audit") + 1]
 
 
-def soon(condition: Callable[[], bool], seconds: float = 10) -> bool:
+def soon(condition: Callable[[], bool], seconds: float = 40) -> bool:
+    """Whether the condition comes true; a loaded machine is given time, for the audit says what ended a query."""
     until = time.monotonic() + seconds
     while not condition() and time.monotonic() < until:
         time.sleep(0.05)
@@ -60,8 +61,8 @@ def test_a_query_over_http_is_stopped_and_audited_when_its_client_goes(store: St
     with served_http(tmp_path, store) as url:
         with pytest.raises(httpx.ReadTimeout):
             httpx.post(url, content=message("tools/call", ENDLESS), headers=HEADERS, timeout=1.5)
-        assert soon(lambda: not queries_of(audit), 5)
-        assert soon(lambda: len(calls_of(audit)) == 1, 5)
+        assert soon(lambda: not queries_of(audit))
+        assert soon(lambda: len(calls_of(audit)) == 1)
         assert calls_of(audit) == [("query_chart", "refused", "query.departed")]
         assert answers(url)
 

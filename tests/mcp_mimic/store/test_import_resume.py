@@ -56,7 +56,7 @@ def import_and_count(source: Path, store: Path) -> dict[str, Step]:
     ("step", "table"),
     [
         ("checking", "hosp.labevents"),
-        ("sorting", "hosp.emar"),
+        pytest.param("sorting", "hosp.emar", marks=pytest.mark.slow),
         pytest.param("reading", "hosp.poe", marks=pytest.mark.slow),
         pytest.param("done", "hosp.emar", marks=pytest.mark.slow),
         pytest.param("sorting", "hosp.prescriptions", marks=pytest.mark.slow),
@@ -186,7 +186,7 @@ def test_other_files_do_not_replace_a_store(small_store: Store, tmp_path: Path) 
     assert Store.open(small_store.path).manifest == small_store.manifest
 
 
-@pytest.mark.parametrize("target_exists", [True, False])
+@pytest.mark.parametrize("target_exists", [pytest.param(True, marks=pytest.mark.slow), False])
 def test_a_link_may_lead_to_the_store(
     small_source: Path, small_store: Store, tmp_path: Path, target_exists: bool
 ) -> None:
@@ -200,6 +200,7 @@ def test_a_link_may_lead_to_the_store(
     assert [entry.name for entry in disk.iterdir()] == ["store"]
 
 
+@pytest.mark.slow
 def test_the_folder_one_stands_in_may_become_the_store(
     small_source: Path, small_store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -208,6 +209,7 @@ def test_the_folder_one_stands_in_may_become_the_store(
     assert import_store([small_source.absolute()], Path()) == small_store.manifest
 
 
+@pytest.mark.slow
 def test_an_empty_folder_may_become_the_store(small_source: Path, tmp_path: Path) -> None:
     store = tmp_path / "store"
     store.mkdir()
@@ -236,7 +238,7 @@ main()
 """
 
 
-@pytest.mark.parametrize("bytes_", [100_000, 800_000])
+@pytest.mark.parametrize("bytes_", [pytest.param(100_000, marks=pytest.mark.slow), 800_000])
 def test_a_disk_that_fills_is_not_blamed_on_the_source(
     small_source: Path, small_store: Store, tmp_path: Path, bytes_: int
 ) -> None:

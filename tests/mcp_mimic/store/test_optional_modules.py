@@ -244,6 +244,7 @@ def test_a_number_that_is_no_time_of_day_is_named(tmp_path: Path, time: str) -> 
         images(tmp_path, ".csv.gz", [time])
 
 
+@pytest.mark.slow
 def test_every_format_of_every_module_gives_the_same_fingerprint(tmp_path: Path) -> None:
     def rows() -> Rows:
         found = edge_rows()
