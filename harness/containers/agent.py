@@ -146,6 +146,8 @@ def _keys_of_the_host(config: AgentConfig) -> list[str]:
         candidates = resolve_agent_model_connection(config).api_key_candidate_names
     except ValueError:  # told when the agent is made
         candidates = []
+    if any(name in config.env for name in candidates):  # Harbor asks no further then
+        candidates = []
     return [
         name for name in (*candidates, *_KEYS_OF_THE_HOST) if name in os.environ and name not in config.env
     ]

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from harbor.agents.agent_auth_resolution import resolve_agent_model_connection
 from harbor.agents.base import BaseAgent
 from harbor.agents.capabilities import AgentCapabilities
 from harbor.environments.base import BaseEnvironment
@@ -124,6 +125,10 @@ def test_no_key_of_the_runs_own_environment_goes_into_a_container(monkeypatch: p
     told = agent_config(_system("claude-code", **MODEL)).env
     assert told["ANTHROPIC_API_KEY"] == "placeholder"
     assert "a-key-that-opens-something" not in told.values()
+    token = {"ANTHROPIC_BASE_URL": "http://model:9000", "ANTHROPIC_AUTH_TOKEN": "placeholder"}
+    config = agent_config(_system("claude-code", model="anthropic/some", environment=token))
+    connection = resolve_agent_model_connection(config)
+    assert (connection.api_key, connection.env["ANTHROPIC_API_KEY"]) == ("placeholder", "")
 
 
 def test_a_compose_file_that_opens_the_trial_is_refused_with_the_agent(tmp_path: Path) -> None:
