@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from mcp_mimic.contract import Coverage
@@ -20,7 +21,7 @@ class Rendered:
     coverage: Coverage | None = None
     eids: tuple[str, ...] = ()
 
-    @property
+    @cached_property
     def chars(self) -> int:
         """What the answer counts as: the longer of its two forms."""
         return max(len(self.text), compact_length(self.structured))

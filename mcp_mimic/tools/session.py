@@ -25,10 +25,12 @@ from mcp_mimic.policies.corpus import Corpus
 from mcp_mimic.tools.cursor import CursorSigner
 from mcp_mimic.tools.recording import Presence, read_presence
 from mcp_mimic.tools.render import Rendered
+from mcp_mimic.tools.rows import TableRows
 from mcp_mimic.tools.shelf import Note, read_notes
 from mcp_mimic.tools.sources import SOURCES
 from mcp_mimic.tools.text import problem_text
 from mcp_mimic.tools.vocabulary import Entry, read_vocabulary
+from mcp_mimic.tools.watch import WATCH
 
 
 class Session:
@@ -60,6 +62,7 @@ class Session:
         self._cache = threading.Lock()
         self._vocabularies: dict[str, tuple[Entry, ...]] = {}
         self._notes: dict[str, tuple[Note, ...]] = {}
+        self._rows: dict[str, TableRows] = {}
 
     def admit(self, tool: str, *, known: bool) -> Decision:
         """Count a call that starts and decide on it."""
@@ -123,6 +126,13 @@ class Session:
             if table not in self._vocabularies:
                 self._vocabularies[table] = read_vocabulary(cursor, SOURCES[table])
             return self._vocabularies[table]
+
+    def rows(self, cursor: duckdb.DuckDBPyConnection, table: str) -> TableRows:
+        """The rows of `table` in this slice, by what they are searched by, read once."""
+        with self._cache:
+            if table not in self._rows:
+                self._rows[table] = TableRows(cursor, SOURCES[table])
+            return self._rows[table]
 
     def notes(self, cursor: duckdb.DuckDBPyConnection, table: str) -> tuple[Note, ...]:
         """The notes of `table` in this slice, newest first, read once."""
@@ -190,19 +200,15 @@ class Call:
         """A cursor of the slice that is interrupted when the call's seconds are over."""
         seconds = self.session.grant.limits.seconds
         with self.session.chart.cursor() as cursor:
-            timer = threading.Timer(seconds, cursor.interrupt)
-            timer.daemon = True
-            timer.start()
             try:
-                yield cursor
+                with WATCH.over(seconds, cursor.interrupt):
+                    yield cursor
             except duckdb.InterruptException as error:
                 raise ToolError(
                     f"the search took longer than {seconds} s",
                     "ask for a narrower window or fewer items",
                     code="limits.seconds",
                 ) from error
-            finally:
-                timer.cancel()
 
 
 def refusal(code: str, message: str, remedy: str) -> ToolResult:

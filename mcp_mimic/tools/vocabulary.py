@@ -68,6 +68,9 @@ def _entry(source: Source, itemid: int | None, label: str, terms: str, *more: An
 
 def suggest(asked: Iterable[str], entries: Sequence[Entry]) -> list[str]:
     """Entries whose label, or a word of it, is close to what was asked; best first, at most eight."""
+    asked = tuple(asked)
+    if not asked:
+        return []
     found: list[str] = []
     words = sorted(
         {word for entry in entries for word in (*entry.terms.split(), entry.terms) if len(word) > 2}
