@@ -15,6 +15,13 @@ test *ARGS:
 test-all *ARGS:
     uv run pytest -m "slow or not slow" {{ARGS}}
 
+# the container tests; those that kill at random moments take minutes and an engine that may be lost
+test-containers *ARGS:
+    uv run pytest -m 'docker and not slow' {{ARGS}}
+
+test-killing *ARGS:
+    uv run pytest -n0 -m 'docker and slow' {{ARGS}}
+
 # format and mend what can be mended
 fix:
     uv run ruff check --fix .

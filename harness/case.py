@@ -4,15 +4,31 @@ import json
 from pathlib import Path
 from typing import Any
 
+from harness.errors import JobError
 from harness.job import Job
-from harness.trial import read_trial
+from harness.scoring.files import read_file
+from harness.trial import MAX_RECORD, Trial, read_trial
 
 
 def read_case(job: Path, task_id: str, tag: str) -> dict[str, Any]:
-    """The status of a whole trial, who ran it, and how it was scored; `graded` is false if it is dead."""
+    """The status of a whole trial, who ran it, and how it was scored; `graded` is false if it is dead.
+
+    JobError if the trial's record is not one of a trial.
+    """
     folder = Job(job).trial(task_id, tag)
-    trial = read_trial(job, folder.name)
-    result = json.loads((folder / "result.json").read_bytes())
+    try:
+        return _case(folder, task_id, read_trial(job, folder.name), _record(job, folder.name))
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
+        raise JobError(
+            f"{folder / 'result.json'} is no record of a trial", "move the trial away and run it again"
+        ) from error
+
+
+def _record(job: Path, name: str) -> Any:
+    return json.loads(read_file(job, name, "result.json", cap=MAX_RECORD).data or b"")
+
+
+def _case(folder: Path, task_id: str, trial: Trial, result: Any) -> dict[str, Any]:
     agent, raised = result["agent_info"], result["exception_info"]
     model = agent.get("model_info") or {}
     rewards = (result["verifier_result"] or {}).get("rewards")

@@ -52,6 +52,7 @@ def main() -> None:
 
 def run(arguments: list[str]) -> int:
     """The exit code of `harness ARGUMENTS`."""
+    failed = USAGE if arguments[:1] == ["case"] else FAILED  # a case's line can be trusted or there is none
     try:
         code = app(arguments or ["--help"], prog_name="harness", standalone_mode=False)
     except typer.TyperException as error:
@@ -59,20 +60,23 @@ def run(arguments: list[str]) -> int:
         path = context.command_path if context else "harness"
         return complain(error.format_message(), f"see {path} --help")
     except RunError as error:
-        return complain(error.message, error.remedy, FAILED)
+        return complain(error.message, error.remedy, failed)
     except (HarnessError, ChartServerError) as error:
         return complain(error.message, error.remedy)
     except OSError as error:
         what = f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error)
-        return complain(what, "check the path, its permissions and the free disk space", FAILED)
+        return complain(what, "check the path, its permissions and the free disk space", failed)
     except Exception as error:
         if str(error) == _DUCKDB_INTERRUPTED:
             code = INTERRUPTED
         elif _is_the_engines(error):
             what = f"the store cannot be read: {str(error).splitlines()[0]}"
             return complain(
-                what, "check it with `mcp-mimic check`, and the free memory and disk space", FAILED
+                what, "check it with `mcp-mimic check`, and the free memory and disk space", failed
             )
+        elif failed == USAGE:
+            what = f"the case came to nothing: {type(error).__name__}: {' '.join(str(error).split())}"
+            return complain(what, "see where with `harness run`, which takes the same options")
         else:
             raise
     if code == INTERRUPTED:

@@ -19,7 +19,7 @@ from harness.agents.base import Agent, Answer, Gold, Instrument, TaskView
 from harness.agents.recording import RecordingClient
 from harness.data import data_folder
 from harness.errors import RunError
-from harness.job import Job
+from harness.job import Job, Setting
 from harness.record import MAX_TRIES, Attempt, Phase, describe_exception, harness_version, write_record
 from harness.scoring.files import MAX_REPORT
 from harness.scoring.verify import Evidence, score_files, write_scores
@@ -43,15 +43,6 @@ class Batch:
 
     task_id: str
     systems: tuple[System, ...]
-
-
-@dataclass(frozen=True)
-class Setting:
-    """Where a run's inputs and outputs are; small enough to hand to a worker process."""
-
-    tasks: Path
-    store: Path
-    job: Path
 
 
 class DirectRunner:

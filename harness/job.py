@@ -9,14 +9,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from harness.errors import JobError
+from harness.place import Place
 from harness.scoring.files import read_file
-from harness.systems import Place, System
+from harness.systems import System
 from harness.taskset import TaskSet
 from harness.trial import MAX_RECORD, find_trials
 
@@ -32,8 +34,12 @@ class PlannedSystem(System):
 
     @classmethod
     def of(cls, system: System, place: Place) -> "PlannedSystem":
-        """The system with its code as it is now."""
-        return cls(**system.model_dump(), runs_in=place, code=system.code_digest(place))
+        """The system with its code as it is now; what it sets in its container is told by digest, as it may be a key."""
+        fields = system.model_dump()
+        if system.harbor is not None:
+            settings = system.harbor.environment.items()
+            fields["harbor"]["environment"] = {name: _digest(value) for name, value in settings}
+        return cls(**fields, runs_in=place, code=system.code_digest(place))
 
     def change_since(self, begun: "PlannedSystem") -> str | None:
         """What has changed that its answers may depend on; None if nothing has."""
@@ -43,6 +49,10 @@ class PlannedSystem(System):
         if self.model_dump(exclude=aside) != begun.model_dump(exclude=aside):
             return "its definition"
         return None if self.code == begun.code else "its agent's code"
+
+
+def _digest(text: str) -> str:
+    return f"sha256:{sha256(text.encode()).hexdigest()}"
 
 
 class JobPlan(BaseModel):
@@ -56,6 +66,15 @@ class JobPlan(BaseModel):
     tasks: dict[str, str] = Field(description="task id → digest of what its agent can see")
     systems: dict[str, PlannedSystem]
     images: dict[str, str] = Field(default={}, description="image → id, once a system runs in containers")
+
+
+@dataclass(frozen=True)
+class Setting:
+    """The folders of a run's inputs and outputs; small enough to hand to a worker process."""
+
+    tasks: Path
+    store: Path
+    job: Path
 
 
 @dataclass(frozen=True)
@@ -229,5 +248,8 @@ def _write_json(path: Path, value: Mapping[str, Any]) -> None:
 def _write_text(path: Path, text: str) -> None:
     """Write whole or not at all."""
     draft = path.with_name(f".{path.name}.{os.getpid()}")
-    draft.write_text(text + "\n", encoding="utf-8")
-    draft.replace(path)
+    try:
+        draft.write_text(text + "\n", encoding="utf-8")
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)

@@ -21,7 +21,8 @@ from harbor.models.trial.result import (
 )
 from harbor.models.verifier.result import VerifierResult
 
-from harness.systems import Place, System
+from harness.place import Place
+from harness.systems import System
 from harness.taskset import Task
 from harness.trajectory import readable
 
@@ -63,12 +64,23 @@ def describe_exception(error: BaseException) -> ExceptionInfo:
         message = str(error)
     except Exception:  # noqa: BLE001 - an agent's exception may refuse to be told
         message = "(an exception without a message)"
-    told = "".join(traceback.format_exception(error, limit=-50))
-    return ExceptionInfo(
-        exception_type=type(error).__name__,
-        exception_message=readable(message[:_MAX_MESSAGE]),
-        exception_traceback=readable(told[-_MAX_TRACEBACK:]),
-        occurred_at=datetime.now(UTC),
+    return shortened(
+        ExceptionInfo(
+            exception_type=type(error).__name__,
+            exception_message=readable(message),
+            exception_traceback=readable("".join(traceback.format_exception(error, limit=-50))),
+            occurred_at=datetime.now(UTC),
+        )
+    )
+
+
+def shortened(error: ExceptionInfo) -> ExceptionInfo:
+    """The record of an exception, cut so that a trial's record is not too large to be read."""
+    return error.model_copy(
+        update={
+            "exception_message": error.exception_message[:_MAX_MESSAGE],
+            "exception_traceback": error.exception_traceback[-_MAX_TRACEBACK:],
+        }
     )
 
 

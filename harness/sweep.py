@@ -7,8 +7,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from harness.errors import JobError
-from harness.job import Job, PlannedSystem
-from harness.systems import Place, System
+from harness.job import Job, PlannedSystem, Setting
+from harness.place import Place
+from harness.systems import System
 from harness.taskset import TaskSet
 from harness.trial import read_exception
 from mcp_mimic.store.store import Store
@@ -32,6 +33,11 @@ class Sweep:
     concurrency: int = 1
     environment: Place | None = None
     """Where to run what can run in more than one place; see `System.place`."""
+
+    @property
+    def setting(self) -> Setting:
+        """Its folders, as the runners take them."""
+        return Setting(self.tasks, self.store, self.job)
 
 
 @dataclass(frozen=True)
@@ -126,22 +132,20 @@ def _require_runnable(systems: Iterable[PlannedSystem]) -> Mapping[str, str]:
 
 
 def _run_in_containers(sweep: Sweep, trials: Sequence[tuple[str, System]], advance: Advance) -> None:
-    from harness.containers.trials import Setting, run_trials
+    from harness.containers.trials import run_trials
 
-    setting = Setting(tasks=sweep.tasks, store=sweep.store, job=sweep.job)
-    run_trials(setting, trials, sweep.concurrency, advance)
+    run_trials(sweep.setting, trials, sweep.concurrency, advance)
 
 
 def _run_direct(sweep: Sweep, trials: Sequence[tuple[str, System]], advance: Advance) -> None:
-    from harness.direct import Batch, Setting
+    from harness.direct import Batch
     from harness.workers import Pool
 
     by_task: dict[str, list[System]] = {}
     for task_id, system in trials:
         by_task.setdefault(task_id, []).append(system)
     batches = [Batch(task_id, tuple(systems)) for task_id, systems in by_task.items()]
-    setting = Setting(tasks=sweep.tasks, store=sweep.store, job=sweep.job)
-    Pool(setting, sweep.concurrency).run(batches, lambda _task, _tag: advance())
+    Pool(sweep.setting, sweep.concurrency).run(batches, lambda _task, _tag: advance())
 
 
 _RUNNERS: dict[Place, Callable[[Sweep, Sequence[tuple[str, System]], Advance], None]] = {

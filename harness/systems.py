@@ -8,7 +8,7 @@ import tomllib
 from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import (
     BaseModel,
@@ -22,6 +22,7 @@ from pydantic import (
 from pydantic_core import ErrorDetails
 
 from harness.errors import UnknownSystemError
+from harness.place import Place
 
 _BUILT_IN = Path(__file__).with_name("systems.toml")
 _RULES = {
@@ -33,10 +34,6 @@ _RULES = {
     "sees_gold": "sees_gold is true or false",
 }
 """What each key of a system must be, in words."""
-
-
-Place = Literal["direct", "docker"]
-"""Where a system runs: in this process, or in containers of a Docker engine."""
 
 
 class HarborAgent(BaseModel):
@@ -99,9 +96,9 @@ class System(BaseModel):
         """Where it runs: in `environment` if it can, else where it can; in this process if both are open."""
         if self.harbor is None:
             return "direct"
-        if environment is None:
-            return "direct" if self.agent is not None else "docker"
-        return environment if environment == "docker" or self.agent is not None else "docker"
+        if self.agent is None:
+            return "docker"
+        return environment or "direct"
 
     def create(self) -> object:
         """A fresh agent of this system: an Instrument if it sees the gold, else an Agent.

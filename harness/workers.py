@@ -18,8 +18,9 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any
 
-from harness.direct import Batch, DirectRunner, Setting, bury
+from harness.direct import Batch, DirectRunner, bury
 from harness.errors import HarnessError, RunError
+from harness.job import Setting
 from harness.record import MAX_TRIES
 from mcp_mimic.errors import ChartServerError
 

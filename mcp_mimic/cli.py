@@ -209,6 +209,7 @@ def serve(
     allow_host: Annotated[
         list[str] | None, typer.Option(help="Name that clients use in the Host header; repeatable.")
     ] = None,
+    connections: Annotated[int | None, typer.Option(help="Connections at once.")] = None,
     slices: Annotated[int | None, typer.Option(help="Charts in memory at once, with --grants.")] = None,
     slice_memory: Annotated[
         str | None, typer.Option(help="Memory for charts, with --grants, e.g. 1GB.")

@@ -17,6 +17,8 @@ from typing import Any, Protocol
 import uvicorn
 from fastmcp import FastMCP
 from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.middleware.body_limit import RequestBodyLimitMiddleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 
@@ -32,6 +34,10 @@ from mcp_mimic.store.store import Store
 
 MCP_PATH = "/mcp"
 
+_MAX_BODY = 512 * 1024
+"""Bytes of a request: the longest report fits, however its JSON escapes it."""
+
+_MAX_HEAD = 16 * 1024
 _LOOK_SECONDS = 1.0
 """How old an answer of /ready may be: who asks more often costs nothing."""
 _FLUSH_SECONDS = 0.1
@@ -158,6 +164,7 @@ def http_app(server: Served, allow_hosts: tuple[str, ...]) -> Starlette:
         server.mcp.custom_route(path, methods=["GET"], include_in_schema=False)(route)
     return server.mcp.http_app(
         path=MCP_PATH,
+        middleware=[Middleware(RequestBodyLimitMiddleware, max_body_size=_MAX_BODY)],
         stateless_http=True,
         json_response=True,
         host_origin_protection=True,
@@ -190,6 +197,8 @@ async def _run_http(server: Served, listener: socket.socket, settings: ServeSett
         access_log=False,
         lifespan="on",
         timeout_graceful_shutdown=settings.stop_seconds,
+        limit_concurrency=settings.connections,
+        h11_max_incomplete_event_size=_MAX_HEAD,
         ws="none",
     )
     await _AnnouncedServer(config, f"http://{shown}:{port}{MCP_PATH}").serve(sockets=[listener])

@@ -64,6 +64,12 @@ class ServeSettings(BaseModel):
         default=(),
         description="Names that clients use in the Host header, besides localhost and the address.",
     )
+    connections: int = Field(
+        default=128,
+        ge=2,
+        description="Connections at once; whoever comes beyond them is told to come back (503), so that together "
+        "they fill no memory.",
+    )
     slices: int = Field(default=16, ge=1, description="Charts in memory at once, with grants.")
     slice_memory: ByteSize = Field(
         default=ByteSize(1_000_000_000),

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from harness.systems import Place
+from harness.place import Place
 from mcp_mimic.errors import StoreError
 
 

@@ -4,12 +4,17 @@ An agent decides what its files are, what they are called and what they point to
 of `docker cp`, and are written here under names that are known to stay below the target.
 """
 
+import errno
 import tarfile
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO
 
 _CHUNK = 1 << 20
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+_MAX_DEPTH = 32
+_MAX_PATH = 1024
+"""Folders in folders, and bytes of a path: what copies, walks or removes the files later must not fail over them."""
 
 
 @dataclass(frozen=True)
@@ -72,14 +77,19 @@ def take_folder(stream: IO[bytes], target: Path, allowance: Allowance) -> Taken:
                 else:
                     place.parent.mkdir(parents=True, exist_ok=True)
                     _write(archive, member, place, left, taken)
-            except OSError:  # a name too long for this file system, or one name as file and as folder
+            except OSError as error:
+                if error.errno in _FULL:
+                    raise
+                # else a name too long for this file system, or one name as file and as folder
                 taken.refused += 1
     return taken
 
 
 def _inside(name: str) -> PurePosixPath | None:
-    """The path of a member below the folder that was asked for; None if it would leave it or is no name."""
+    """The path of a member below the folder that was asked for; None if it would leave it, goes too deep or is no name."""
     parts = PurePosixPath(name).parts[1:]
+    if len(parts) > _MAX_DEPTH or len(name.encode("utf-8", "replace")) > _MAX_PATH:
+        return None
     if any(part in ("", "..", "/") or not part.isprintable() for part in parts):
         return None
     return PurePosixPath(*parts)

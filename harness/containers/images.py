@@ -80,11 +80,11 @@ def require_images() -> dict[str, str]:
     for state in states.values():
         if not state.current:
             what = "was built from other code" if state.present else "is not there"
-            raise EngineError(f"image {state.tag} {what}", f"build it with `{_command(states)}`")
+            raise EngineError(f"image {state.tag} {what}", f"build it with `{build_command(states)}`")
     return {state.tag: state.id for state in states.values() if state.id is not None}
 
 
-def _command(states: Mapping[str, ImageState]) -> str:
+def build_command(states: Mapping[str, ImageState]) -> str:
     """`harness images` with the bases that images which are there were built on, if those were given."""
     words = ["harness images"]
     used = {argument: base for state in states.values() for argument, base in (state.bases or {}).items()}

@@ -1,16 +1,18 @@
 """Systems that run in containers: Harbor runs each trial, this decides what a dead one is and keeps the rest."""
 
 import asyncio
+import logging
 import os
 import shutil
+import signal
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
 from pathlib import Path
 
 from harness.containers.engine import docker
 from harness.containers.leftovers import remove_leftovers, trial_name
 from harness.errors import EngineError, RunError, UnknownSystemError
-from harness.job import Job
+from harness.job import Job, Setting
 from harness.systems import System
 from harness.taskset import Task, TaskSet
 
@@ -20,6 +22,7 @@ os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
 
 from harbor.agents.factory import AgentFactory
 from harbor.models.agent.context import AgentContext
+from harbor.models.agent.name import AgentName
 from harbor.models.trial.config import AgentConfig, EnvironmentConfig, TaskConfig, TrialConfig
 from harbor.models.trial.error_policy import ERROR_POLICIES, ErrorPolicyOverride
 from harbor.models.trial.result import TrialResult
@@ -27,10 +30,20 @@ from harbor.trial.hooks import TrialEvent, TrialHookEvent
 from harbor.trial.trial import Trial
 
 from harness.containers.environment import EnvironmentLostError, TrialEnvironment
-from harness.record import MAX_TRIES, attempt_metadata
+from harness.record import MAX_TRIES, attempt_metadata, shortened
+
+# stderr is the run's: each trial has its log, asyncio warns of commands that end while they are being ended,
+# and a log that cannot be written is a full disk, which is told once
+logging.getLogger("harbor").addHandler(logging.NullHandler())
+logging.getLogger("asyncio").setLevel(logging.ERROR)
+logging.raiseExceptions = False
 
 _ENVIRONMENT = f"{TrialEnvironment.__module__}:{TrialEnvironment.__name__}"
+_UTILITIES = (AgentName.ORACLE.value, AgentName.NOP.value)
+"""Agents of Harbor that need no server told: they do what the task says, or nothing."""
+
 _LEAST_FREE = 256 << 20
+_GO_ON = "see to the disk and run the same command again; whole trials are kept"
 
 _GRADED: dict[str, ErrorPolicyOverride] = {
     **{
@@ -44,24 +57,22 @@ _GRADED: dict[str, ErrorPolicyOverride] = {
 itself another try. Whatever is raised while the agent runs is scored, unless a container was lost."""
 
 
-@dataclass(frozen=True)
-class Setting:
-    """Where a run's inputs and outputs are."""
-
-    tasks: Path
-    store: Path
-    job: Path
-
-
 def require_agent(system: System) -> None:
-    """UnknownSystemError if Harbor has no such agent."""
+    """UnknownSystemError if Harbor has no such agent, or one that cannot be given the chart server."""
+    agent = _agent(system)
+    called = agent.name or agent.import_path
     try:
-        AgentFactory.get_agent_class_from_config(_agent(system))
+        kind = AgentFactory.get_agent_class_from_config(agent)
     except (ValueError, ImportError, AttributeError) as error:
         raise UnknownSystemError(
-            f"system {system.tag}: Harbor has no agent to be had as {_agent(system).name or _agent(system).import_path} ({error})",
+            f"system {system.tag}: Harbor has no agent to be had as {called} ({error})",
             "name one that `harbor run --help` lists, or the module:class of your own",
         ) from error
+    if agent.name not in _UTILITIES and not kind.capabilities.mcp_servers:
+        raise UnknownSystemError(
+            f"system {system.tag}: the agent {called} takes no MCP servers, and the chart is one",
+            "name another; one of your own declares capabilities = AgentCapabilities(mcp_servers=True)",
+        )
 
 
 def run_trials(
@@ -69,19 +80,25 @@ def run_trials(
 ) -> None:
     """Run the trials, so many at a time, and leave each one that is whole in the job's folder.
 
-    RunError if the engine or the disk failed on the way; trials that were whole by then are kept.
+    RunError if the engine or the disk failed on the way, KeyboardInterrupt if a signal asked to end: trials
+    that were whole by then are kept, and nothing else is left on the engine, if there still is one.
     """
     remove_leftovers(setting.job)
     try:
         asyncio.run(_run_all(setting, trials, concurrency, advance))
+    except asyncio.CancelledError:
+        raise KeyboardInterrupt from None
     finally:
         for left in setting.job.glob(f".*.{os.getpid()}.partial"):
             shutil.rmtree(left, ignore_errors=True)
+        with suppress(EngineError):
+            remove_leftovers(setting.job)
 
 
 async def _run_all(
     setting: Setting, trials: Sequence[tuple[str, System]], concurrency: int, advance: Callable[[], None]
 ) -> None:
+    _end_on_signals()
     tasks, job = TaskSet.open(setting.tasks), Job(setting.job)
     places = asyncio.Semaphore(concurrency)
 
@@ -94,8 +111,26 @@ async def _run_all(
         async with asyncio.TaskGroup() as group:
             for task_id, system in trials:
                 group.create_task(run(task_id, system))
-    except* (RunError, EngineError) as errors:
-        raise errors.exceptions[0] from None
+    except* (RunError, EngineError, OSError) as errors:
+        raise _first(errors.exceptions, setting.job) from None
+
+
+def _end_on_signals() -> None:
+    """Let a termination signal and a closed terminal do what Ctrl-C does, unless they are to be ignored."""
+    this = asyncio.current_task()
+    assert this is not None  # noqa: S101
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            asyncio.get_running_loop().add_signal_handler(number, this.cancel)
+
+
+def _first(errors: Sequence[BaseException], job: Path) -> BaseException:
+    """The error to tell of several that have one cause."""
+    told = [error for error in errors if isinstance(error, (RunError, EngineError))]
+    if told:
+        return told[0]
+    why = getattr(errors[0], "strerror", None) or errors[0]
+    return RunError(f"{job} cannot be written to: {why}", _GO_ON)
 
 
 class _Desk:
@@ -123,13 +158,28 @@ class _Desk:
 
     async def _attempt(self) -> TrialResult:
         trial = await Trial.create(self._config())
+        environment = trial.agent_environment
+        assert isinstance(environment, TrialEnvironment)  # noqa: S101
 
-        async def freeze(_event: TrialHookEvent) -> None:
-            environment = trial.agent_environment
-            assert isinstance(environment, TrialEnvironment)  # noqa: S101
+        following: list[asyncio.Task[None]] = []
+
+        async def begin(_event: TrialHookEvent) -> None:
+            await environment.require_chart()
+            following.append(asyncio.create_task(environment.follow_chart()))
+
+        async def end(_event: TrialHookEvent) -> None:
+            for task in following:
+                task.cancel()
+            await asyncio.gather(*following, return_exceptions=True)
             await environment.freeze()
 
-        trial.add_hook(TrialEvent.AGENT_END, freeze)
+        async def score(_event: TrialHookEvent) -> None:
+            environment.require_whole()
+
+        _let_logs_be_anything(trial)
+        trial.add_hook(TrialEvent.AGENT_START, begin)
+        trial.add_hook(TrialEvent.AGENT_END, end)
+        trial.add_hook(TrialEvent.VERIFICATION_START, score)
         return await trial.run()
 
     def _config(self) -> TrialConfig:
@@ -163,6 +213,19 @@ def _agent(system: System) -> AgentConfig:
     )
 
 
+def _let_logs_be_anything(trial: Trial) -> None:
+    """Harbor reads usage out of what the agent left; if that cannot be read, there is none, and the trial goes on."""
+    read_logs = trial._sync_agent_output
+
+    async def read_if_possible(target: TrialResult) -> None:
+        try:
+            await read_logs(target)
+        except Exception as error:  # noqa: BLE001 - an agent decides what its logs are
+            trial.logger.warning(f"what the agent left cannot be read: {type(error).__name__}")
+
+    trial._sync_agent_output = read_if_possible
+
+
 def _is_dead(result: TrialResult) -> bool:
     return result.verifier_result is None or not result.verifier_result.rewards
 
@@ -179,6 +242,7 @@ def _write_result(folder: Path, results: Sequence[TrialResult], system: System, 
             "trial_name": place.name,
             "trial_uri": place.resolve().as_uri(),
             "agent_result": context.model_copy(update={"metadata": metadata}),
+            "exception_info": last.exception_info and shortened(last.exception_info),
             "config": config,
         }
     )
@@ -195,7 +259,6 @@ def _require_machine(job: Path) -> None:
             f"the container engine went away: {error.message}",
             "start it and run the same command again; whole trials are kept",
         ) from error
-    if shutil.disk_usage(job).free < _LEAST_FREE:
-        raise RunError(
-            "the disk is full", "free disk space and run the same command again; whole trials are kept"
-        )
+    free = shutil.disk_usage(job).free
+    if free < _LEAST_FREE:
+        raise RunError(f"the disk is full: {free >> 20} MB are free where {job} is", _GO_ON)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.containers.images import ImageState, image_tag, inspect_images, require_images
+from harness.containers.images import ImageState, build_command, image_tag, inspect_images
 from harness.doctor import engine_checks, host_checks
 from harness.doctor.check import Check, unknown
 from harness.doctor.engine_facts import Engine, EngineFacts, gather_engine, tried
@@ -61,9 +61,11 @@ def _images(facts: EngineFacts) -> Images:
 
 def _check_images(images: Images) -> Check:
     """The images' own remedy names the bases that they were built on."""
-    wanted = None if isinstance(images, EngineError) else tried(require_images)
-    remedy = (wanted.remedy,) if isinstance(wanted, EngineError) else ()
-    return engine_checks.check_images(images, *remedy)
+    if isinstance(images, EngineError):
+        return engine_checks.check_images(images)
+    command = tried(lambda: build_command(images))
+    remedy = command.remedy if isinstance(command, EngineError) else f"build it with `{command}`"
+    return engine_checks.check_images(images, remedy)
 
 
 def _room(facts: EngineFacts, limits: Limits) -> Iterator[Check]:

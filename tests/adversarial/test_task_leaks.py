@@ -3,8 +3,8 @@
 What reaches it, by Harbor 0.26's source: the instruction, as the agent's prompt (harbor.trial.trial); of
 task.toml the image, the working directory, the limits and the MCP servers (harbor.models.task.config).
 The folder environment/ is uploaded only if it holds neither Dockerfile nor docker-compose.yaml
-(harbor.environments.definition.should_upload_environment_dir). tests/ goes into the separate verifier's
-image, and solution/ is uploaded by the oracle agent alone (harbor.agents.oracle). The tests below hold
+(harbor.environments.definition.should_upload_environment_dir). tests/ is mounted in the separate
+verifier's container, and solution/ is uploaded by the oracle agent alone (harbor.agents.oracle). The tests below hold
 the parts of that which Harbor could change.
 """
 
@@ -14,6 +14,7 @@ import re
 from pathlib import Path
 
 import pytest
+import yaml
 from harbor.agents import oracle
 from harbor.environments.definition import should_upload_environment_dir
 from harbor.models.task.task import Task as HarborTask
@@ -73,9 +74,9 @@ class TestWhatHarborGivesTheAgent:
         assert found == ["oracle.py"]
 
     def test_the_agent_s_service_mounts_nothing_of_the_task(self, world: World) -> None:
-        compose = (folder(world, "lactate yes") / "environment" / "docker-compose.yaml").read_text()
-        main = compose.split("  mimic:")[0]
-        assert "volumes" not in main
+        text = (folder(world, "lactate yes") / "environment" / "docker-compose.yaml").read_text()
+        main = yaml.safe_load(text)["services"]["main"]
+        assert {volume["type"] for volume in main["volumes"]} == {"volume", "tmpfs"}
         assert "grant" not in main
 
     def test_nothing_else_lies_in_a_task(self, world: World) -> None:
@@ -86,7 +87,7 @@ class TestWhatHarborGivesTheAgent:
                 "environment/grant.json",
                 "solution/plan.tsv",
                 "solution/solve.sh",
-                "tests/Dockerfile",
+                "tests/docker-compose.yaml",
                 "tests/gold.json",
                 "tests/test.sh",
             }

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from harness.containers.images import image_tag
 from tests.containers.scripted_model.server import Step
 
 TAG = "claude-code-scripted"
@@ -48,11 +49,20 @@ def writing_steps(report: str) -> list[Step]:
     return [{"tool": "Write", "input": {"file_path": REPORT, "content": report}}, {"text": "Written."}]
 
 
-def write_system(folder: Path, script: Sequence[Step], services: Mapping[str, Any] | None = None) -> Path:
-    """A systems file, its compose file and the script, in the folder; `services` adds to the compose file."""
+def write_system(
+    folder: Path,
+    script: Sequence[Step],
+    *,
+    chart_server: Mapping[str, Any] | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> Path:
+    """A systems file, its compose file and the script, in the folder.
+
+    `chart_server` overrides its compose service, `environment` adds to Claude Code's.
+    """
     (folder / "script.json").write_text(json.dumps(script), encoding="utf-8")
     model = {
-        "image": "clinicare/mimic:0.1.0",
+        "image": image_tag("mimic"),
         "init": True,
         "read_only": True,
         "cap_drop": ["ALL"],
@@ -74,22 +84,28 @@ def write_system(folder: Path, script: Sequence[Step], services: Mapping[str, An
         },
     }  # fmt: skip
     main = {"depends_on": {"model": {"condition": "service_healthy"}}}
-    compose = {"services": {"main": main, "model": model, **(services or {})}}
+    compose = {"services": {"main": main, "model": model, "mimic": chart_server or {}}}
     # every JSON document is a YAML one
     (folder / "model.yaml").write_text(json.dumps(compose, indent=1), encoding="utf-8")
+    variables = {"ANTHROPIC_BASE_URL": "http://model:9000", "ANTHROPIC_API_KEY": KEY, **(environment or {})}
     systems = folder / "systems.toml"
-    systems.write_text(_SYSTEMS, encoding="utf-8")
+    systems.write_text(
+        _SYSTEM + "".join(f"{name} = {json.dumps(value)}\n" for name, value in variables.items()),
+        encoding="utf-8",
+    )
     return systems
 
 
-_SYSTEMS = f"""
+_SYSTEM = f"""
 [[system]]
 tag = "{TAG}"
 about = "Claude Code, driven by a scripted model"
+
 [system.harbor]
 agent = "claude-code"
 model = "anthropic/scripted"
 options = {{ disable_web_search = true }}
-environment = {{ ANTHROPIC_BASE_URL = "http://model:9000", ANTHROPIC_API_KEY = "{KEY}" }}
 compose = ["model.yaml"]
+
+[system.harbor.environment]
 """

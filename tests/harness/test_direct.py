@@ -10,8 +10,9 @@ from harbor.models.trajectories import Trajectory
 from harbor.models.trial.config import TrialConfig
 from harbor.models.trial.result import TrialResult
 
-from harness.direct import Batch, DirectRunner, Setting
+from harness.direct import Batch, DirectRunner
 from harness.errors import RunError, TaskError
+from harness.job import Setting
 from harness.systems import System, load_systems
 from harness.taskset import TaskSet
 from harness.trial import read_trial

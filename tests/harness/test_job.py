@@ -9,7 +9,8 @@ from harbor.models.job.config import JobConfig
 
 from harness.errors import JobError
 from harness.job import Job, PlannedSystem
-from harness.systems import Place, System, load_systems
+from harness.place import Place
+from harness.systems import HarborAgent, System, load_systems
 from harness.taskset import TaskSet
 
 YES = load_systems()["always-yes"]
@@ -177,3 +178,18 @@ def test_a_system_stays_where_the_job_ran_it(tmp_path: Path, job: Job) -> None:
     _agree(job, tasks, oracle, place="docker")
     with pytest.raises(JobError, match=r"where it runs \(docker, now direct\)"):
         _agree(job, tasks, oracle)
+
+
+def test_a_job_does_not_hold_what_a_system_sets_in_its_container(tmp_path: Path, job: Job) -> None:
+    tasks = _tasks(tmp_path / "tasks", {"a": "1"})
+    mine = System(
+        tag="mine", about="mine", harbor=HarborAgent(agent="claude-code", environment={"KEY": "a-secret-key"})
+    )
+    _agree(job, tasks, mine, place="docker")
+    assert "a-secret-key" not in (job.path / "config.json").read_text()
+    _agree(job, tasks, mine, place="docker")
+    other = mine.model_copy(
+        update={"harbor": HarborAgent(agent="claude-code", environment={"KEY": "another"})}
+    )
+    with pytest.raises(JobError, match="system mine has changed since the job was begun: its definition"):
+        _agree(job, tasks, other, place="docker")

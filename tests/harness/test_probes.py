@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from harness.direct import Batch, DirectRunner, Setting
+from harness.direct import Batch, DirectRunner
+from harness.job import Setting
 from harness.probes import AXES, compare, load_expected, probe_sheet
 from harness.systems import load_systems
 from tests.harness.tiny import GOLDS, LACTATE, NO_CALCIUM, TinyWorld, write_tasks

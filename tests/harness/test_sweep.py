@@ -14,8 +14,9 @@ import pytest
 from harbor.models.job.result import JobResult
 from harbor.models.trial.result import TrialResult
 
-from harness.direct import Batch, Setting
+from harness.direct import Batch
 from harness.errors import JobError, RunError, TaskError, UnknownSystemError
+from harness.job import Setting
 from harness.sweep import Sweep, run_sweep
 from harness.systems import HarborAgent, System, load_systems
 from harness.workers import Pool

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from harness.errors import UnknownSystemError
-from harness.systems import HarborAgent, Place, System, choose_systems, load_systems
+from harness.place import Place
+from harness.systems import HarborAgent, System, choose_systems, load_systems
 
 BUILT_IN = (
     "oracle",

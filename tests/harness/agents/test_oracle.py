@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from harness.agents.writing import cited, heading, report
-from harness.direct import Batch, DirectRunner, Setting
+from harness.direct import Batch, DirectRunner
+from harness.job import Setting
 from harness.scoring.report import read_report
 from harness.systems import load_systems
 from mcp_mimic.contract import VERDICTS, read_audit

@@ -4,14 +4,16 @@ import asyncio
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 from urllib.request import Request, urlopen
 
 import pytest
@@ -333,3 +335,30 @@ def test_a_grant_file_for_this_store_is_served(small_store: Store, tmp_path: Pat
             assert [tool.name for tool in await client.list_tools()] == ["get_labs"]
 
     asyncio.run(run())
+
+
+def test_requests_that_are_too_large_or_too_many_are_told_so_and_the_server_lives(
+    small_store: Store, tmp_path: Path
+) -> None:
+    """Together they would fill the memory of the server's container, and end the trial."""
+    with http_server(small_store, "--audit", str(tmp_path), "--connections", "64") as server:
+        place = urlsplit(server.url)
+        assert place.hostname is not None
+        address = (place.hostname, place.port)
+        begun = f"POST /mcp HTTP/1.1\r\nHost: {place.netloc}\r\nContent-Length: 1000000\r\n\r\n".encode()
+        with ExitStack() as held:
+
+            def answers(connections: int) -> set[str]:
+                crowd = [
+                    held.enter_context(socket.create_connection(address, timeout=10))
+                    for _ in range(connections)
+                ]
+                for one in crowd:
+                    one.sendall(begun)
+                return {one.recv(12).decode() for one in crowd}
+
+            assert answers(1) == {"HTTP/1.1 413"}
+            assert "HTTP/1.1 503" in answers(100)
+        report = "\u20ac" * (64 * 1024 // 3)
+        server.post("tools/call", {"name": "submit_determination", "arguments": {"report": report}})
+    assert (tmp_path / "report.md").read_text(encoding="utf-8") == report
