@@ -99,7 +99,7 @@ def read_rows(
         if page.cursor is not None:
             offset = session.cursors.offset(_query(call, source, window, chosen, page), page.cursor)
         rows = session.rows(cursor, table)
-        counts = rows.count(window, chosen)
+        counts = rows.count(cursor, window, chosen)
         found = rows.page(
             cursor,
             window,

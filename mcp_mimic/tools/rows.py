@@ -1,79 +1,47 @@
-"""The rows of one table of a slice as a session reads them: found by time and item without asking the database.
+"""The rows of one table of a slice as a session searches them: in memory, or by asking the database each time.
 
-A slice does not change, so one query a table and session reads what its rows are searched by: when they were,
-which item, in which order. Counting and paging are look-ups then. The rows themselves are kept where the table
-is small, and fetched page by page where it is not, so that a session's memory stays bounded.
+A slice does not change. So what the rows of a table are searched by (when they were, which item, in which
+order) is read once a session; counting and paging are look-ups then, where a statement takes a millisecond or
+two, most of it planning. The rows themselves are kept as well while the session has room for them, and else
+fetched by their number. Tables of more than `HELD_ROWS` are asked by SQL (`mcp_mimic.tools.query`), whose
+answers are what the look-ups must equal: so neither memory nor the time of a first look grows with a chart.
 """
 
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Protocol
 
 import duckdb
 
 from mcp_mimic.tools.filters import Filter
-from mcp_mimic.tools.query import Counts, Row, add_details, served
+from mcp_mimic.tools.query import KEY_SQL, Counts, Row, add_details, count_rows, read_page, served
 from mcp_mimic.tools.source import Source
 from mcp_mimic.tools.window import Window
 
-KEPT_ROWS = 4000
-"""The rows of a table that has no more than this are kept."""
+HELD_ROWS = 100_000
+"""The longest table that is searched in memory: about 40 bytes a row."""
 
-_KEY = "try_cast(substr(r.eid, strpos(r.eid, ':') + 1) as bigint)"
+KEPT_ROWS = 10_000
+"""How many rows a session keeps whole, whatever their tables: about a kilobyte each."""
+
+_CHUNK = 2048
 _EPOCH, _MICROSECOND = datetime(1970, 1, 1), timedelta(microseconds=1)
 
+type Page = list[tuple[datetime | None, Row]]
+"""Rows with their event times; each row is the caller's own."""
 
-class TableRows:
-    """One table. A rank counts its rows from the oldest, by event time, then evidence id; timeless ones last."""
 
-    def __init__(self, cursor: duckdb.DuckDBPyConnection, source: Source, *, kept: int = KEPT_ROWS) -> None:
-        key = source.item or (f"lower({source.name})" if source.name else "null")
-        found = cursor.execute(
-            f"""
-            select r.rowid, {source.time}, {source.last_moment}, {key},
-                row_number() over (order by {source.time} desc nulls last, {_KEY} desc nulls last, r.eid desc{source.then_by})
-            from {source.table} r {source.joins}
-            order by {source.time} nulls last, {_KEY} nulls last, r.eid{source.then_by}
-            """
-        ).fetchall()
-        self._source = source
-        self._numbers = array("q", (row[0] for row in found))
-        self._times = array("q", (_micros(row[1]) for row in found if row[1] is not None))
-        self._lasts = self._times
-        if source.latest:
-            self._lasts = array("q", (_micros(row[2]) for row in found if row[1] is not None))
-        self._ranks: dict[Any, array[int]] = {}
-        for rank, row in enumerate(found):
-            self._ranks.setdefault(row[3], array("q")).append(rank)
-        self._newest = array("q", (row[4] for row in found))
-        timed, rows = len(self._times), len(found)
-        reverse = (*range(timed, 0, -1), *range(rows, timed, -1))
-        self._reverses = all(place == mirrored for place, mirrored in zip(self._newest, reverse, strict=True))
-        self._select = (
-            f"select r.rowid, {source.time}, {source.label or 'null'}, "
-            f"r.* exclude ({', '.join(('available_at', *source.unread))}) from {source.table} r {source.joins}"
-        )
-        self._kept = self._read(cursor) if rows <= kept else None
+class TableRows(Protocol):
+    """One table, to be counted and paged; `kept` says how many of its rows are in memory."""
 
-    def count(self, window: Window, chosen: Filter) -> Counts:
+    @property
+    def kept(self) -> int:
+        """How many rows are kept whole."""
+
+    def count(self, cursor: duckdb.DuckDBPyConnection, window: Window, chosen: Filter) -> Counts:
         """Count the matching rows and what surrounds the window, for rows of any item."""
-        before = after = None
-        if window.start is not None:
-            start = _micros(window.start)
-            if self._source.latest:
-                ended = (time for time, last in zip(self._times, self._lasts, strict=True) if last < start)
-                before = max(ended, default=None)
-            elif rank := bisect_left(self._times, start):
-                before = self._times[rank - 1]
-        if not window.reaches_as_of:
-            rank = bisect_right(self._times, _micros(window.end))
-            after = self._times[rank] if rank < len(self._times) else None
-        total, in_window = (
-            len(self._within(window, ranks)) for ranks in (self._matching(chosen), self._all())
-        )
-        return Counts(total, in_window, _moment(before), _moment(after))
 
     def page(
         self,
@@ -84,25 +52,103 @@ class TableRows:
         newest_first: bool,
         limit: int,
         offset: int,
-    ) -> list[tuple[datetime | None, Row]]:
+    ) -> Page:
         """One page, by event time, then by evidence id; rows without a time come last either way."""
-        ranks = self._within(window, self._matching(chosen))
-        ordered = self._newest_first(ranks) if newest_first else ranks
-        numbers = [self._numbers[rank] for rank in ordered[offset : offset + limit]]
-        names, rows = self._read(cursor, numbers) if self._kept is None else self._kept
-        page = [(rows[number][1], served(self._source, names, rows[number][1:])) for number in numbers]
-        if self._source.detail is not None and page:
-            add_details(cursor, self._source.detail, [row for _, row in page])
-        return page
 
-    def _read(
-        self, cursor: duckdb.DuckDBPyConnection, numbers: Sequence[int] | None = None
-    ) -> tuple[list[str], dict[int, tuple[Any, ...]]]:
-        """Names of the columns, and rows by their number; all rows where no numbers are given."""
-        only = "" if numbers is None else f" where r.rowid in ({', '.join(map(str, numbers)) or 'null'})"
-        found = cursor.execute(self._select + only)
-        names = [column[0] for column in found.description[3:]]
-        return names, {row[0]: row for row in found.fetchall()}
+
+def table_rows(
+    cursor: duckdb.DuckDBPyConnection, source: Source, *, room: int, longest: int = HELD_ROWS
+) -> TableRows:
+    """The rows of a table; they are kept if there are at most `room` of them."""
+    counted = cursor.execute(f"select count(*) from {source.table}").fetchone()
+    rows = counted[0] if counted else 0
+    if rows > longest:
+        return AskedRows(source)
+    return HeldRows(cursor, source, keep=rows <= room)
+
+
+class AskedRows:
+    """A table that is too long to be held."""
+
+    kept = 0
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+
+    def count(self, cursor: duckdb.DuckDBPyConnection, window: Window, chosen: Filter) -> Counts:
+        """See `TableRows`."""
+        return count_rows(cursor, self._source, window, chosen)
+
+    def page(
+        self,
+        cursor: duckdb.DuckDBPyConnection,
+        window: Window,
+        chosen: Filter,
+        *,
+        newest_first: bool,
+        limit: int,
+        offset: int,
+    ) -> Page:
+        """See `TableRows`."""
+        return read_page(
+            cursor, self._source, window, chosen, newest_first=newest_first, limit=limit, offset=offset
+        )
+
+
+class HeldRows:
+    """A table in memory. The rank of a row is its place from the oldest, those without a time behind all others."""
+
+    def __init__(self, cursor: duckdb.DuckDBPyConnection, source: Source, *, keep: bool) -> None:
+        self._source = source
+        self._numbers = array("q")
+        self._times = array("q")
+        self._lasts = array("q") if source.latest else self._times
+        self._ranks: dict[Any, array[int]] = {}
+        self._kept: Page | None = [] if keep else None
+        newest = array("q")
+        names, found = _sorted_rows(cursor, source, whole=keep)
+        for rank, (number, time, last, key, place, *row) in enumerate(found):
+            self._numbers.append(number)
+            self._ranks.setdefault(key, array("q")).append(rank)
+            newest.append(place)
+            if time is not None:
+                self._times.append(_micros(time))
+                if source.latest:
+                    self._lasts.append(_micros(last))
+            if self._kept is not None:
+                self._kept.append((time, served(source, names, row)))
+        if self._kept and source.detail is not None:
+            add_details(cursor, source.detail, [row for _, row in self._kept])
+        self._newest = None if _mirrors(newest, len(self._times)) else newest
+
+    @property
+    def kept(self) -> int:
+        """How many rows are kept whole."""
+        return len(self._kept or ())
+
+    def count(self, cursor: duckdb.DuckDBPyConnection, window: Window, chosen: Filter) -> Counts:
+        """See `TableRows`."""
+        total, in_window = (
+            len(self._within(window, ranks)) for ranks in (self._matching(chosen), self._all())
+        )
+        return Counts(total, in_window, self._last_before(window), self._first_after(window))
+
+    def page(
+        self,
+        cursor: duckdb.DuckDBPyConnection,
+        window: Window,
+        chosen: Filter,
+        *,
+        newest_first: bool,
+        limit: int,
+        offset: int,
+    ) -> Page:
+        """See `TableRows`."""
+        ranks = self._within(window, self._matching(chosen))
+        wanted = (self._newest_first(ranks) if newest_first else ranks)[offset : offset + limit]
+        if self._kept is None:
+            return _fetched(cursor, self._source, [self._numbers[rank] for rank in wanted])
+        return [(time, dict(row)) for time, row in (self._kept[rank] for rank in wanted)]
 
     def _all(self) -> Sequence[int]:
         return range(len(self._numbers))
@@ -119,11 +165,11 @@ class TableRows:
         )
 
     def _within(self, window: Window, ranks: Sequence[int]) -> Sequence[int]:
-        """Those of the ranks that lie in the window; rows without a time lie in the window without ends only."""
+        """Those of the ranks in the window; rows without a time lie in one without ends only."""
         if window.start is None and window.reaches_as_of:
             return ranks
-        end = len(self._times) if window.reaches_as_of else bisect_right(self._times, _micros(window.end))
-        ranks = ranks[: bisect_left(ranks, end)]
+        ended = len(self._times) if window.reaches_as_of else bisect_right(self._times, _micros(window.end))
+        ranks = ranks[: bisect_left(ranks, ended)]
         if window.start is None:
             return ranks
         start = _micros(window.start)
@@ -131,11 +177,69 @@ class TableRows:
             return [rank for rank in ranks if self._lasts[rank] >= start]
         return ranks[bisect_left(ranks, bisect_left(self._times, start)) :]
 
+    def _last_before(self, window: Window) -> datetime | None:
+        """The event time of the last row that lies before the window, whatever a row dated to a day may mean."""
+        if window.start is None:
+            return None
+        start = _micros(window.start)
+        if not self._source.latest:
+            before = bisect_left(self._times, start)
+            return _moment(self._times[before - 1]) if before else None
+        ended = (time for time, last in zip(self._times, self._lasts, strict=True) if last < start)
+        latest = max(ended, default=None)
+        return None if latest is None else _moment(latest)
+
+    def _first_after(self, window: Window) -> datetime | None:
+        after = bisect_right(self._times, _micros(window.end))
+        return None if window.reaches_as_of or after == len(self._times) else _moment(self._times[after])
+
     def _newest_first(self, ranks: Sequence[int]) -> Sequence[int]:
-        if not self._reverses:
+        if self._newest is not None:
             return sorted(ranks, key=self._newest.__getitem__)
         timed = bisect_left(ranks, len(self._times))
-        return [*ranks[:timed][::-1], *ranks[timed:][::-1]] if timed < len(ranks) else ranks[::-1]
+        return ranks[::-1] if timed == len(ranks) else [*ranks[:timed][::-1], *ranks[timed:][::-1]]
+
+
+def _sorted_rows(
+    cursor: duckdb.DuckDBPyConnection, source: Source, *, whole: bool
+) -> tuple[list[str], Iterator[Sequence[Any]]]:
+    """Number, event time, last moment, key and place from the newest of every row, oldest first; if `whole`,
+    then its event time, label and columns, whose names come first."""
+    key = source.item or (f"lower({source.name})" if source.name else "null")
+    orders = [
+        f"{source.time} {way} nulls last, {KEY_SQL} {way} nulls last, r.eid {way}{source.then_by}"
+        for way in ("asc", "desc")
+    ]
+    found = cursor.execute(
+        f"select r.rowid, {source.time}, {source.last_moment}, {key}, row_number() over (order by {orders[1]})"
+        f"{', ' + _columns(source) if whole else ''} from {source.table} r {source.joins} order by {orders[0]}"
+    )
+    names = [column[0] for column in found.description[7:]]
+    return names, (row for chunk in iter(lambda: found.fetchmany(_CHUNK), []) for row in chunk)
+
+
+def _fetched(cursor: duckdb.DuckDBPyConnection, source: Source, numbers: Sequence[int]) -> Page:
+    """Rows by their number, in the order of the numbers."""
+    found = cursor.execute(
+        f"select r.rowid, {_columns(source)} from {source.table} r {source.joins} "
+        f"where r.rowid in ({', '.join(map(str, numbers)) or 'null'})"
+    )
+    names = [column[0] for column in found.description[3:]]
+    rows = {row[0]: (row[1], served(source, names, row[1:])) for row in found.fetchall()}
+    page = [rows[number] for number in numbers]
+    if source.detail is not None and page:
+        add_details(cursor, source.detail, [row for _, row in page])
+    return page
+
+
+def _columns(source: Source) -> str:
+    """What `served` takes."""
+    return f"{source.time}, {source.label or 'null'}, r.* exclude ({', '.join(('available_at', *source.unread))})"
+
+
+def _mirrors(places: array[int], timed: int) -> bool:
+    """Whether the places from the newest are those from the oldest backwards, rows without a time by themselves."""
+    return places == array("q", (*range(timed, 0, -1), *range(len(places), timed, -1)))
 
 
 def _merged(several: Iterable[array[int]]) -> Sequence[int]:
@@ -147,5 +251,5 @@ def _micros(moment: datetime) -> int:
     return (moment - _EPOCH) // _MICROSECOND
 
 
-def _moment(micros: int | None) -> datetime | None:
-    return None if micros is None else _EPOCH + micros * _MICROSECOND
+def _moment(micros: int) -> datetime:
+    return _EPOCH + micros * _MICROSECOND

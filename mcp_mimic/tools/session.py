@@ -25,7 +25,7 @@ from mcp_mimic.policies.corpus import Corpus
 from mcp_mimic.tools.cursor import CursorSigner
 from mcp_mimic.tools.recording import Presence, read_presence
 from mcp_mimic.tools.render import Rendered
-from mcp_mimic.tools.rows import TableRows
+from mcp_mimic.tools.rows import KEPT_ROWS, TableRows, table_rows
 from mcp_mimic.tools.shelf import Note, read_notes
 from mcp_mimic.tools.sources import SOURCES
 from mcp_mimic.tools.text import problem_text
@@ -63,6 +63,7 @@ class Session:
         self._vocabularies: dict[str, tuple[Entry, ...]] = {}
         self._notes: dict[str, tuple[Note, ...]] = {}
         self._rows: dict[str, TableRows] = {}
+        self._room = KEPT_ROWS
 
     def admit(self, tool: str, *, known: bool) -> Decision:
         """Count a call that starts and decide on it."""
@@ -128,10 +129,11 @@ class Session:
             return self._vocabularies[table]
 
     def rows(self, cursor: duckdb.DuckDBPyConnection, table: str) -> TableRows:
-        """The rows of `table` in this slice, by what they are searched by, read once."""
+        """The rows of `table` in this slice, which are kept while the session has room for them."""
         with self._cache:
             if table not in self._rows:
-                self._rows[table] = TableRows(cursor, SOURCES[table])
+                self._rows[table] = table_rows(cursor, SOURCES[table], room=self._room)
+                self._room -= self._rows[table].kept
             return self._rows[table]
 
     def notes(self, cursor: duckdb.DuckDBPyConnection, table: str) -> tuple[Note, ...]:

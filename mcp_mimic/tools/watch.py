@@ -12,10 +12,11 @@ _IDLE_TICKS = 100
 
 
 class Watch:
-    """Calls what it was given once its seconds are over.
+    """Calls what it was given once its seconds are over, again and again until the search has ended.
 
-    A thread for each search would cost more than most searches take. This one ends when nothing was watched
-    for ten seconds, and another starts with the next search.
+    Again, since an interruption that comes between two statements is lost. A thread for each search would cost
+    more than most searches take; this one ends when nothing was watched for ten seconds, and another starts
+    with the next search.
     """
 
     def __init__(self) -> None:
@@ -26,7 +27,7 @@ class Watch:
 
     @contextmanager
     def over(self, seconds: float, interrupt: Callable[[], None]) -> Iterator[None]:
-        """Call `interrupt` if the block is not left within `seconds`; never once it is left."""
+        """Call `interrupt` from when the block has taken `seconds` until it is left; never once it is left."""
         key = object()
         with self._lock:
             self._watched[key] = time.monotonic() + seconds, interrupt
@@ -38,7 +39,7 @@ class Watch:
             yield
         finally:
             with self._lock:
-                self._watched.pop(key, None)
+                del self._watched[key]
 
     def _look(self) -> None:
         while self._look_once():
@@ -48,9 +49,9 @@ class Watch:
         """Interrupt what is due; whether to look again."""
         now = time.monotonic()
         with self._lock:
-            due = [key for key, (deadline, _) in self._watched.items() if deadline <= now]
-            for key in due:
-                self._watched.pop(key)[1]()
+            for deadline, interrupt in self._watched.values():
+                if deadline <= now:
+                    interrupt()
             self._idle = 0 if self._watched else self._idle + 1
             self._looking = self._idle < _IDLE_TICKS
             return self._looking

@@ -271,10 +271,11 @@ def test_two_servers_share_a_slice_and_nothing_else(tmp_path: Path) -> None:
 def test_a_search_that_takes_too_long_is_ended_with_a_remedy(tmp_path: Path) -> None:
     async def run() -> None:
         with make_slice(a_chart()) as chart:
-            chart.cursor().execute("drop table hosp.d_labitems")
+            chart.cursor().execute("drop table hosp.labevents")
             chart.cursor().execute(
-                "create view hosp.d_labitems as select 50912 as itemid, (select max(hash(a.range, b.range))::varchar "
-                "from range(1000000000) a, range(1000000) b) as label, '' as fluid, '' as category"
+                "create view hosp.labevents as select 'lab:' || a.range as eid, timestamp '2150-03-01' as "
+                "charttime, 1 as itemid, '' as valueuom, null as available_at from range(1000000000) a, "
+                "range(1000000) b"
             )
             server = create_server(chart, make_grant(limits=Limits(seconds=1)), audit_dir=tmp_path)
             async with Client(server.mcp) as client:
