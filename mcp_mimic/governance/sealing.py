@@ -71,8 +71,10 @@ class SealListener:
 
     def _answer(self, connection: socket.socket) -> bool:
         """Seal and say so; a seal that could not be written, on a full disk say, may be asked for again."""
+        # What is not read would break the connection off, and with it the answer.
+        asked = connection.recv(_MAX_ID).decode("ascii", "replace").strip()
         try:
-            answer = self._sealed(connection)
+            answer = self._sealed(asked)
         except ChartServerError as error:
             event("seal_failed", level=logging.ERROR, reason=error.code)
             connection.sendall(json.dumps({"error": error.message}).encode() + b"\n")
@@ -83,7 +85,7 @@ class SealListener:
             connection.sendall(json.dumps(answer).encode() + b"\n")
         return True
 
-    def _sealed(self, _: socket.socket) -> Mapping[str, Any]:
+    def _sealed(self, _: str) -> Mapping[str, Any]:
         return self._seal()
 
 
@@ -121,8 +123,8 @@ class GrantSealListener(SealListener):
         super().__exit__(kind, error, trace)
         os.close(self._lock)
 
-    def _sealed(self, connection: socket.socket) -> Mapping[str, Any]:
-        return self._seal_grant(connection.recv(_MAX_ID).decode("ascii", "replace").strip())
+    def _sealed(self, asked: str) -> Mapping[str, Any]:
+        return self._seal_grant(asked)
 
 
 def request_seal(folder: Path, grant: str | None = None) -> dict[str, Any]:

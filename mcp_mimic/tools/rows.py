@@ -126,7 +126,7 @@ class HeldRows:
         """How many rows are kept whole."""
         return len(self._kept or ())
 
-    def count(self, cursor: duckdb.DuckDBPyConnection, window: Window, chosen: Filter) -> Counts:
+    def count(self, _: duckdb.DuckDBPyConnection, window: Window, chosen: Filter) -> Counts:
         """See `TableRows`."""
         total, in_window = (
             len(self._within(window, ranks)) for ranks in (self._matching(chosen), self._all())
@@ -204,7 +204,8 @@ def _sorted_rows(
     cursor: duckdb.DuckDBPyConnection, source: Source, *, whole: bool
 ) -> tuple[list[str], Iterator[Sequence[Any]]]:
     """Number, event time, last moment, key and place from the newest of every row, oldest first; if `whole`,
-    then its event time, label and columns, whose names come first."""
+    then its event time, label and columns, whose names come first.
+    """
     key = source.item or (f"lower({source.name})" if source.name else "null")
     orders = [
         f"{source.time} {way} nulls last, {KEY_SQL} {way} nulls last, r.eid {way}{source.then_by}"

@@ -34,7 +34,7 @@ from mcp_mimic.tools.watch import WATCH
 
 
 class Session:
-    """What the calls of one grant share. Sequence numbers, limits and audit lines are under one lock."""
+    """What the calls of one grant share. Sequence numbers, limits and the audit's order are under one lock."""
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class Session:
         self.flood = Flood()
         self.queries = threading.Semaphore(1)
         """One query_chart of a session runs at a time; the others wait."""
-        self._lock = threading.Lock()
+        self._turn = audit.turn
         self._cache = threading.Lock()
         self._vocabularies: dict[str, tuple[Entry, ...]] = {}
         self._notes: dict[str, tuple[Note, ...]] = {}
@@ -67,7 +67,7 @@ class Session:
 
     def admit(self, tool: str, *, known: bool) -> Decision:
         """Count a call that starts and decide on it."""
-        with self._lock:
+        with self._turn:
             self.usage.calls += 1
             return decide(self.grant, self.usage, tool, known)
 
@@ -83,13 +83,13 @@ class Session:
 
         `publish` does what the call leaves behind once it is audited, in the audit's order.
         """
-        with self._lock:
+        with self._turn:
             if self.usage.sealed:
                 raise ToolError("the session is closed", "no further call is possible", code="sealed")
             answer = render(f"search:{self.audit.next_call}")
             if outcome == "ok" and call.tool not in UNMETERED_TOOLS:
                 self._bound(answer)
-            self.audit.call(
+            entry = self.audit.enter(
                 tool=call.tool,
                 args=call.arguments,
                 outcome=outcome,
@@ -98,28 +98,33 @@ class Session:
                 eids=answer.eids,
                 chars=answer.chars,
                 ms=round((time.monotonic() - call.started) * 1000),
+                publish=publish,
             )
-            self.usage.chars += answer.chars
-            publish()
-            return answer
+            self.usage.chars = self.audit.chars
+        try:
+            self.audit.settle(entry)
+        finally:
+            with self._turn:
+                self.usage.chars = self.audit.chars
+        return answer
 
     def overflows(self) -> bool:
         """Whether so many calls were refused that they are only counted, so that a flood fills no disk."""
-        with self._lock:
+        with self._turn:
             flooded = self.audit.calls >= FLOOD_FACTOR * self.grant.limits.calls
             self.usage.unlogged += flooded
             return flooded
 
     def problem(self) -> str | None:
         """Why this session could answer no call now, or None."""
-        with self._lock:
-            return self.audit.problem()
+        return self.audit.problem()
 
     def seal(self) -> dict[str, Any]:
         """Close the session and its audit."""
-        with self._lock:
+        with self._turn:
             self.usage.sealed = True
-            return self.audit.seal(unlogged=self.usage.unlogged)
+            unlogged = self.usage.unlogged
+        return self.audit.seal(unlogged=unlogged)
 
     def vocabulary(self, cursor: duckdb.DuckDBPyConnection, table: str) -> tuple[Entry, ...]:
         """The items or names that `table` has in this slice, read once."""

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mcp_mimic.chart.slice import Slice
 from mcp_mimic.tools.filters import Filter
 from mcp_mimic.tools.rows import AskedRows, HeldRows, TableRows, table_rows
 from mcp_mimic.tools.sources import SOURCES
