@@ -10,6 +10,7 @@ from mcp_mimic.contract import Coverage
 
 _ROW_OVERHEAD = 1
 _SHORTEST = 40
+_COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class Line:
 
 def compact_length(value: object) -> int:
     """Characters of a value as compact JSON."""
-    return len(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
+    return len(_COMPACT.encode(value))
 
 
 def fit(
@@ -52,6 +53,9 @@ def fit(
     `frame` builds the answer around some of the rows. A single row that does not fit is shortened in its
     long texts, and says so.
     """
+    answer = frame(lines)
+    if answer.chars <= limit:
+        return answer
     kept = list(lines[: _first_guess(lines, limit - frame(()).chars)])
     answer = frame(kept)
     while answer.chars > limit and len(kept) > 1:
