@@ -143,7 +143,8 @@ def test_without_a_chart_server_a_trial_is_dead_and_no_answer_is_wrong(
 
 
 def test_a_chart_server_that_dies_midway_ends_the_agent_and_kills_the_trial(cases: Cases, task: Path) -> None:
-    wait: Step = {"tool": "Bash", "input": {"command": "sleep 600", "description": "wait"}}
+    forever = "until [ -e /workspace/never ]; do sleep 1; done"  # it refuses to run a sleep alone
+    wait: Step = {"tool": "Bash", "input": {"command": forever, "description": "wait"}}
     told = cases.case(
         [_first_call(task), wait, *writing_steps("## Answer: NO\n")],
         chart_server=DIES,
