@@ -1,6 +1,7 @@
 """Stores that many tests share, imported once a test session; work that no test is about, done once or never."""
 
 import fcntl
+import gc
 import json
 import os
 import pickle
@@ -27,6 +28,12 @@ def pytest_configure() -> None:
     """Let Ctrl-C reach the commands that tests start: a shell's background job hands down that it is ignored."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_finish() -> None:
+    """Keep what was collected out of the garbage collector's rounds: it stays to the end anyway."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -324,6 +324,7 @@ def test_startup_mistakes_are_one_line_a_hint_and_exit_2(
         assert [line.partition(":")[0] for line in told.err.splitlines()] == ["error", "hint"]
 
 
+@pytest.mark.slow
 def test_a_grant_file_for_this_store_is_served(small_store: Store, tmp_path: Path) -> None:
     grant = _grant_file(
         tmp_path, subject_id=ADA, as_of=AS_OF, store=small_store.manifest.fingerprint, tools=["get_labs"]

@@ -55,6 +55,7 @@ def test_one_changed_value_changes_the_fingerprint(tmp_path: Path, small_store: 
     assert manifest.fingerprint != small_store.manifest.fingerprint
 
 
+@pytest.mark.slow
 def test_upper_case_and_reordered_columns_are_the_same_table(tmp_path: Path, small_store: Store) -> None:
     source = write_hospital(tmp_path / "source", suffix=".csv")
     file = source / "icu" / "caregiver.csv"

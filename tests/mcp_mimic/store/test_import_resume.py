@@ -186,7 +186,8 @@ def test_other_files_do_not_replace_a_store(small_store: Store, tmp_path: Path) 
     assert Store.open(small_store.path).manifest == small_store.manifest
 
 
-@pytest.mark.parametrize("target_exists", [pytest.param(True, marks=pytest.mark.slow), False])
+@pytest.mark.slow
+@pytest.mark.parametrize("target_exists", [True, False])
 def test_a_link_may_lead_to_the_store(
     small_source: Path, small_store: Store, tmp_path: Path, target_exists: bool
 ) -> None:
@@ -238,7 +239,8 @@ main()
 """
 
 
-@pytest.mark.parametrize("bytes_", [pytest.param(100_000, marks=pytest.mark.slow), 800_000])
+@pytest.mark.slow
+@pytest.mark.parametrize("bytes_", [100_000, 800_000])
 def test_a_disk_that_fills_is_not_blamed_on_the_source(
     small_source: Path, small_store: Store, tmp_path: Path, bytes_: int
 ) -> None:
