@@ -254,7 +254,14 @@ class TestBuildingAgain:
         }
         assert [path.name for path in tmp_path.iterdir()] == ["tasks"]
 
-    @pytest.mark.parametrize("damage", ["changed", "missing", "added"])
+    @pytest.mark.parametrize(
+        "damage",
+        [
+            "changed",
+            pytest.param("missing", marks=pytest.mark.slow),
+            pytest.param("added", marks=pytest.mark.slow),
+        ],
+    )
     def test_a_damaged_folder_is_mended(self, damage: str, world: World, tmp_path: Path) -> None:
         out, rows = tmp_path / "tasks", [world.rows["lactate yes"]]
         rebuild(world, out, rows)

@@ -175,6 +175,7 @@ def _script(tiny: TinyWorld, place: Path, own: Path, systems: str) -> subprocess
     )
 
 
+@pytest.mark.slow
 def test_agents_beside_the_systems_file_run_and_what_they_raise_is_told(
     tiny: TinyWorld, tmp_path: Path, own: Path, capsys: Captured
 ) -> None:

@@ -152,6 +152,7 @@ def test_a_task_with_two_verdicts_is_refused(store: Store, tmp_path: Path) -> No
 # --- split --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_one_hundred_and_forty_eight_of_seven_hundred_and_fifty_cases_are_for_development(
     tmp_path: Path,
 ) -> None:

@@ -107,6 +107,7 @@ def test_more_neighbours_change_no_chart_that_was_there(small: Hospital, tmp_pat
             assert after[table][subject] == lines, table
 
 
+@pytest.mark.slow
 def test_the_files_import_as_a_synthetic_release_3_1(small: Hospital, tmp_path: Path) -> None:
     manifest = import_store([small.path], tmp_path / "store")
     assert (manifest.classification, manifest.release) == ("synthetic", "3.1")

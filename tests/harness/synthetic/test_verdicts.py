@@ -77,6 +77,7 @@ def test_hard_cases_are_a_good_part_of_no_and_of_lack(world: SyntheticWorld, sce
         assert any(case.plant_id.startswith(hard) for case in carriers)
 
 
+@pytest.mark.slow
 def test_cases_arise_among_the_neighbours_too(world: SyntheticWorld, tmp_path: Path) -> None:
     carriers = {case.subject_id for case in world.planted}
     for scenario in SCENARIOS:

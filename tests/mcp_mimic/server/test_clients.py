@@ -66,7 +66,9 @@ def printed_client(
         yield program(inspected(capsys, "fastmcp", *place, "--url", server.url, *more))
 
 
-@pytest.mark.parametrize("transport", ["stdio", pytest.param("http", marks=pytest.mark.slow), "bearer"])
+@pytest.mark.parametrize(
+    "transport", ["stdio", *(pytest.param(one, marks=pytest.mark.slow) for one in ("http", "bearer"))]
+)
 def test_a_printed_program_reads_a_chart_and_shows_what_is_refused(
     transport: str, place: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Capture
 ) -> None:

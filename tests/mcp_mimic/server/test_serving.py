@@ -338,6 +338,7 @@ def test_a_grant_file_for_this_store_is_served(small_store: Store, tmp_path: Pat
     asyncio.run(run())
 
 
+@pytest.mark.slow
 def test_requests_that_are_too_large_or_too_many_are_told_so_and_the_server_lives(
     small_store: Store, tmp_path: Path
 ) -> None:

@@ -120,6 +120,7 @@ def test_an_import_interrupted_at_the_keyboard_says_how_to_go_on(long_source: Pa
     assert journal.exists()
 
 
+@pytest.mark.slow
 def test_a_file_that_changed_meanwhile_is_read_again_with_what_depends_on_it(tmp_path: Path) -> None:
     source, store = write_hospital(tmp_path / "source"), tmp_path / "store"
     subprocess.run(
@@ -218,6 +219,7 @@ def test_an_empty_folder_may_become_the_store(small_source: Path, tmp_path: Path
     assert Store.open(store).manifest.modules == {"hosp", "icu"}
 
 
+@pytest.mark.slow
 def test_a_full_disk_or_too_little_memory_is_said_and_can_be_gone_on_from(
     small_source: Path, small_store: Store, tmp_path: Path
 ) -> None:
@@ -265,6 +267,7 @@ def test_a_store_cannot_be_built_where_nothing_can_be_written(small_source: Path
         import_store([small_source], tmp_path / "file" / "store")
 
 
+@pytest.mark.slow
 def test_a_journal_is_read_as_it_was_written(tmp_path: Path, small_source: Path) -> None:
     subprocess.run(
         [sys.executable, "-c", KILLED_AT, small_source, tmp_path / "store", "reading", "hosp.emar"],
