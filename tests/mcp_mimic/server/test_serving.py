@@ -196,7 +196,7 @@ def test_a_signal_ends_a_stdio_server_that_still_has_a_client(small_store: Store
     assert [path.name for path in tmp_path.iterdir()] == ["audit.jsonl"]
 
 
-SLOW_QUERY = "select count(*) from range(40000) a, range(40000) b where a.range * b.range % 7 = 3"
+SLOW_QUERY = "select count(*) from range(10000) a, range(10000) b where a.range * b.range % 7 = 3"
 
 
 def _wait_for_a_query(process: subprocess.Popen[str]) -> None:
