@@ -53,13 +53,19 @@ class Sweep:
 class SweepSummary:
     """How many trials the sweep asked for, how many of them were run now, and how many are dead.
 
-    `errors` are the scored trials whose agent raised: what it raised, by the trial's record.
+    `errors` are the scored trials whose agent raised: what it raised, by the trial's record. `deaths` are the
+    dead ones, with what was raised if anything was.
     """
 
     trials: int
     ran: int
-    dead: int
     errors: Mapping[Path, str]
+    deaths: Mapping[Path, str]
+
+    @property
+    def dead(self) -> int:
+        """How many trials are dead."""
+        return len(self.deaths)
 
 
 def silent(_trials: int) -> AbstractContextManager[Advance]:
@@ -124,10 +130,15 @@ def _run(
 
 
 def _summary(job: Job, asked: Sequence[tuple[str, str]], ran: int) -> SweepSummary:
-    scored = [trial for trial in asked if job.has_reward(*trial)]
-    raised = {job.trial(*trial): read_exception(job.path, job.trial(*trial).name) for trial in scored}
-    errors = {folder / "result.json": told for folder, told in raised.items() if told}
-    return SweepSummary(len(asked), ran, len(asked) - len(scored), errors)
+    errors, deaths = {}, {}
+    for trial in asked:
+        folder = job.trial(*trial)
+        told = read_exception(job.path, folder.name)
+        if not job.has_reward(*trial):
+            deaths[folder / "result.json"] = told or "no verifier result"
+        elif told:
+            errors[folder / "result.json"] = told
+    return SweepSummary(len(asked), ran, errors, deaths)
 
 
 def _require_runnable(systems: Iterable[PlannedSystem]) -> Mapping[str, str]:

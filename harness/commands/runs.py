@@ -20,7 +20,7 @@ from harness.commands.options import (
 )
 
 if TYPE_CHECKING:
-    from harness.sweep import SweepSummary
+    from collections.abc import Mapping
 
 
 def register(app: typer.Typer) -> None:
@@ -72,7 +72,10 @@ def run(
     )
     summary = run_sweep(sweep, trial_progress)
     kept = summary.trials - summary.ran
-    sys.stderr.write(f"{job}: {summary.ran} trials run, {kept} kept, {summary.dead} dead{_errors(summary)}\n")
+    sys.stderr.write(
+        f"{job}: {summary.ran} trials run, {kept} kept, {summary.dead} dead{_first(summary.deaths)}"
+        f"{_errors(summary.errors)}\n"
+    )
     sys.stderr.write(f"grade them with: harness grade {job} --tasks {tasks}\n")
     if summary.dead:
         raise typer.Exit(1)
@@ -82,13 +85,17 @@ def _listed(text: str) -> list[str]:
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
-def _errors(summary: "SweepSummary") -> str:
+def _errors(errors: "Mapping[Path, str]") -> str:
     """How many agents raised, and what the first one did; nothing if none did."""
-    if not summary.errors:
-        return ""
-    record, told = next(iter(summary.errors.items()))
-    number = len(summary.errors)
-    return f", {number} agent error{'s' if number > 1 else ''} ({told}; see {record})"
+    number = len(errors)
+    return f", {number} agent error{'s' if number > 1 else ''}{_first(errors)}" if errors else ""
+
+
+def _first(told: "Mapping[Path, str]") -> str:
+    """What the first record says, and where it is; nothing of none."""
+    for record, what in told.items():
+        return f" ({what}; see {record})"
+    return ""
 
 
 def case(

@@ -154,11 +154,13 @@ def request_seal(folder: Path, grant: str | None = None) -> dict[str, Any]:
                 answer = json.loads(stream.readline() or b"null")
     except (OSError, ValueError) as error:
         raise SealError(
-            f"no live server answers in {folder}", "a dead server's audit stays unsealed; run the trial again"
+            f"no live server answers in {folder}",
+            "start it again on that audit and seal while it runs; a trial whose server died is run again",
         ) from error
     if not isinstance(answer, dict) or "error" in answer:
         said = f": {answer['error']}" if isinstance(answer, dict) else ""
-        raise SealError(f"the server in {folder} could not seal{said}", "look at the server's log")
+        remedy = "name a session of that server with --grant ID; else look at its log"
+        raise SealError(f"the server in {folder} could not seal{said}", remedy)
     return answer
 
 
