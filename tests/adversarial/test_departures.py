@@ -48,6 +48,12 @@ def _audit_of_parent(process: Path) -> str:
     return arguments[arguments.index("--audit") + 1]
 
 
+def state_of(process: int) -> str:
+    """What the kernel says that a process does: running, waiting for the disk, dead but not waited for."""
+    place = Path(f"/proc/{process}")
+    return (place / "stat").read_text() + (place / "wchan").read_text()
+
+
 def soon(condition: Callable[[], bool], seconds: float = 40) -> bool:
     """Whether the condition comes true; a loaded machine is given time, for the audit says what ended a query."""
     until = time.monotonic() + seconds
@@ -61,7 +67,7 @@ def test_a_query_over_http_is_stopped_and_audited_when_its_client_goes(store: St
     with served_http(tmp_path, store) as url:
         with pytest.raises(httpx.ReadTimeout):
             httpx.post(url, content=message("tools/call", ENDLESS), headers=HEADERS, timeout=1.5)
-        assert soon(lambda: not queries_of(audit))
+        assert soon(lambda: not queries_of(audit)), [state_of(query) for query in queries_of(audit)]
         assert soon(lambda: len(calls_of(audit)) == 1)
         assert calls_of(audit) == [("query_chart", "refused", "query.departed")]
         assert answers(url)
