@@ -119,7 +119,9 @@ def make(folder: Path, scale: float, *, seal: bool = True) -> Facts:
     for schema in ("hosp", "icu", "note", "ed"):
         (folder / schema).mkdir(parents=True, exist_ok=True)
     persons = people(scale)
-    with duckdb.connect(config={"temp_directory": str(folder / "spill")}) as connection:
+    # Several threads would keep the order of the rows by holding a whole file in memory.
+    settings = {"temp_directory": str(folder / "spill"), "threads": 1}
+    with duckdb.connect(config=settings) as connection:
         _prepare(connection, folder, persons)
         names = (*sorted(GENERATED, key=_size, reverse=True), *DICTIONARIES, "hosp.patients")
         with ThreadPoolExecutor(2) as writers:  # gzip takes one thread a file

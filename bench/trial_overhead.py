@@ -30,9 +30,14 @@ def moment(text: str) -> datetime:
 
 
 def main(job: Path) -> None:
-    results = [json.loads(path.read_bytes()) for path in sorted(job.glob("*__*/result.json"))]
-    results = [result for result in results if result.get("verifier")]
-    places = json.loads((job / "config.json").read_bytes())["n_concurrent_trials"]
+    try:
+        places = json.loads((job / "config.json").read_bytes())["n_concurrent_trials"]
+        records = [json.loads(path.read_bytes()) for path in sorted(job.glob("*__*/result.json"))]
+        results = [record for record in records if record.get("verifier")]
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+        sys.exit(f"{job} is not a job that can be read ({type(error).__name__}: {error})")
+    if not results:
+        sys.exit(f"{job} has no trial that was scored")
     totals = dict.fromkeys(TOLD, 0.0)
     for result in results:
         for name in PHASES:
@@ -50,4 +55,6 @@ def main(job: Path) -> None:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit(f"usage: {sys.argv[0]} jobs/NAME")
     main(Path(sys.argv[1]))

@@ -161,8 +161,7 @@ def _manifest(store: Store, tasks: dict[str, tuple[CohortRow, TaskFiles]], key: 
                 "scenario": row.scenario,
                 "cluster": _keyed(key, f"subject {row.subject_id}")[:16],
                 "split": row.split,
-                "agent_digest": files.agent_digest,
-                "gold_digest": files.gold_digest,
+                **files.digests,
             }
             for name, (row, files) in sorted(tasks.items())
         },

@@ -7,17 +7,24 @@ from typing import Any
 from harness.errors import JobError
 from harness.job import Job
 from harness.scoring.files import read_file
+from harness.taskset import Task
 from harness.trial import MAX_RECORD, Trial, read_trial
 
 
-def read_case(job: Path, task_id: str, tag: str) -> dict[str, Any]:
+def read_case(job: Path, task: Task, tag: str) -> dict[str, Any]:
     """The status of a whole trial, who ran it, and how it was scored; `graded` is false if it is dead.
 
-    JobError if the trial's record is not one of a trial.
+    JobError if the trial's record is not one of a trial, or if it was scored against another gold.
     """
-    folder = Job(job).trial(task_id, tag)
+    folder = Job(job).trial(task.id, tag)
+    trial = read_trial(job, folder.name)
+    if trial.gold_digest not in (None, task.entry.gold_digest):
+        raise JobError(
+            f"job {job.name}: the gold of task {task.id} has changed since {folder.name} was scored",
+            f"score the job anew with `harness grade {job}`, or give the run a new --job-name",
+        )
     try:
-        return _case(folder, task_id, read_trial(job, folder.name), _record(job, folder.name))
+        return _case(folder, task.id, trial, _record(job, folder.name))
     except (ValueError, LookupError, TypeError, AttributeError) as error:
         raise JobError(
             f"{folder / 'result.json'} is no record of a trial", "move the trial away and run it again"

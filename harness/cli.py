@@ -25,6 +25,7 @@ scenario.register(app)
 corpus.register(app)
 
 DONE, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
+_A_TYPES_OWN = "Value error, "  # before what is wrong with an option's value, where a type of its own says so
 _DUCKDB_INTERRUPTED = "Query interrupted"  # what Ctrl-C becomes inside a query
 
 
@@ -61,7 +62,8 @@ def run(arguments: list[str]) -> int:
     except typer.TyperException as error:
         context = getattr(error, "ctx", None)
         path = context.command_path if context else "harness"
-        return complain(error.format_message(), f"see {path} --help")
+        what = error.format_message().replace(_A_TYPES_OWN, "")
+        return complain(what, f"see {path} --help")
     except RunError as error:
         return complain(error.message, error.remedy, failed)
     except (HarnessError, ChartServerError) as error:

@@ -17,9 +17,9 @@ from harbor.trial.errors import AgentTimeoutError
 
 from harness.agents.base import Agent, Answer, Gold, Instrument, TaskView
 from harness.agents.recording import RecordingClient
-from harness.data import data_folder
 from harness.errors import RunError
 from harness.job import Job, Setting
+from harness.policies import corpus_folder
 from harness.record import MAX_TRIES, Attempt, Phase, describe_exception, harness_version, write_record
 from harness.scoring.files import MAX_REPORT
 from harness.scoring.verify import Evidence, score_files, write_scores
@@ -28,6 +28,7 @@ from harness.taskset import Task, TaskSet
 from harness.trajectory import trajectory
 from mcp_mimic.chart.slice import Slice, open_slice
 from mcp_mimic.contract import Grant
+from mcp_mimic.policies.corpus import Corpus, open_corpus
 from mcp_mimic.server import ChartServer, create_server
 from mcp_mimic.store.store import Store
 
@@ -46,12 +47,13 @@ class Batch:
 
 
 class DirectRunner:
-    """Runs batches of trials in this process; store and tasks are opened once."""
+    """Runs batches of trials in this process; store, tasks and policy documents are opened once."""
 
     def __init__(self, setting: Setting) -> None:
         self._tasks = TaskSet.open(setting.tasks)
         self._store = Store.open(setting.store)
         self._job = Job(setting.job)
+        self._corpus = open_corpus(corpus_folder(setting.corpus))
         self._tasks.require_store(self._store.manifest.fingerprint)
 
     def run(self, batch: Batch, tell: Tell = lambda _what, _tag: None) -> None:
@@ -59,7 +61,7 @@ class DirectRunner:
         asyncio.run(self._run(self._tasks.task(batch.task_id), batch.systems, tell))
 
     async def _run(self, task: Task, systems: Sequence[System], tell: Tell) -> None:
-        desk = _Desk(task, self._store, self._job)
+        desk = _Desk(task, self._store, self._corpus, self._job)
         try:
             for system in systems:
                 if self._job.is_done(task.id, system.tag):
@@ -84,9 +86,10 @@ def bury(setting: Setting, task_id: str, system: System, cause: str, tries: int)
 class _Desk:
     """Runs one task's trials; opens its slice when the first one needs it."""
 
-    def __init__(self, task: Task, store: Store, job: Job) -> None:
+    def __init__(self, task: Task, store: Store, corpus: Corpus, job: Job) -> None:
         self._task = task
         self._store = store
+        self._corpus = corpus
         self._job = job
         self._slice: Slice | None = None
 
@@ -102,7 +105,7 @@ class _Desk:
         while not attempts or (attempts[-1].rewards is None and len(attempts) < MAX_TRIES):
             shutil.rmtree(folder, ignore_errors=True)
             folder.mkdir(parents=True)
-            attempts.append(await _Trial(self._task, system, folder).attempt(self._chart))
+            attempts.append(await _Trial(self._task, system, folder).attempt(self._chart, self._corpus))
         write_record(folder, self._task, system, self._job.trial(self._task.id, system.tag), attempts)
         self._job.keep(folder, self._task.id, system.tag)
 
@@ -123,14 +126,14 @@ class _Trial:
         self._workspace = folder / "artifacts" / "workspace"
         self._phases: dict[str, Phase] = {}
 
-    async def attempt(self, chart: Callable[[Grant], Slice]) -> Attempt:
+    async def attempt(self, chart: Callable[[Grant], Slice], corpus: Corpus) -> Attempt:
         """Serve, ask, seal, score. What the agent raises is its own; anything else is the trial's death."""
         try:
             self._begin("environment_setup")
             grant = self._task.grant()
             for place in (self._audit, self._workspace, self._folder / "agent", self._folder / "verifier"):
                 place.mkdir(parents=True)
-            server = create_server(chart(grant), grant, audit_dir=self._audit, corpus=data_folder("corpus"))
+            server = create_server(chart(grant), grant, audit_dir=self._audit, corpus=corpus)
             self._begin("agent_setup")
             agent = self._system.create()
             self._begin("agent_execution")

@@ -9,6 +9,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from harness.digests import digest_gold
 from harness.errors import JobError, TaskError
 from harness.scoring.files import MAX_GOLD, read_file
 from harness.scoring.gold import Gold, GoldError, read_gold
@@ -16,7 +17,6 @@ from harness.scoring.score import UnsealedError
 from harness.scoring.verify import score_parts
 from harness.stats.record import TrialScore
 from harness.stats.summary import summarise
-from harness.taskset import digest_gold
 from harness.trial import Trial, find_trials, read_trial
 
 Tell = Callable[[int, int], None]

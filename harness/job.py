@@ -17,12 +17,15 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from harness.errors import JobError
 from harness.place import Place
+from harness.readers import Reader
 from harness.scoring.files import read_file
 from harness.systems import System
 from harness.taskset import TaskSet
 from harness.trial import MAX_RECORD, find_trials
 
 PARTIAL_SUFFIX = ".partial"
+LOCK_FILE = ".lock"
+"""Held by the process that runs the job."""
 _NEW_NAME = "give the run a new --job-name"
 
 
@@ -30,7 +33,10 @@ class PlannedSystem(System):
     """A system as a job holds it: what it is, where it runs, and the code that answered."""
 
     runs_in: Place
-    code: str = Field(default="", description="digest of the agent's class or of its compose files")
+    code: str = Field(
+        default="", description="digest of the file with the agent's class, if it is a user's own"
+    )
+    services: str = Field(default="", description="digest of the compose files that join its trials")
 
     @classmethod
     def of(cls, system: System, place: Place) -> "PlannedSystem":
@@ -39,16 +45,23 @@ class PlannedSystem(System):
         if system.harbor is not None:
             settings = system.harbor.environment.items()
             fields["harbor"]["environment"] = {name: _digest(value) for name, value in settings}
-        return cls(**fields, runs_in=place, code=system.code_digest(place))
+        return cls(
+            **fields,
+            runs_in=place,
+            code=system.code_digest(place),
+            services=system.services_digest(place),
+        )
 
     def change_since(self, begun: "PlannedSystem") -> str | None:
         """What has changed that its answers may depend on; None if nothing has."""
-        aside = {"about", "code", "runs_in"}
+        aside = {"about", "code", "services", "runs_in"}
         if self.runs_in != begun.runs_in:
             return f"where it runs ({begun.runs_in}, now {self.runs_in})"
         if self.model_dump(exclude=aside) != begun.model_dump(exclude=aside):
             return "its definition"
-        return None if self.code == begun.code else "its agent's code"
+        if self.code != begun.code:
+            return "its agent's code"
+        return None if self.services == begun.services else "its compose files"
 
 
 def _digest(text: str) -> str:
@@ -64,17 +77,23 @@ class JobPlan(BaseModel):
     classification: str
     release: str
     tasks: dict[str, str] = Field(description="task id → digest of what its agent can see")
+    rest: dict[str, str] = Field(default={}, description="task id → digest of what runs and scores it")
     systems: dict[str, PlannedSystem]
     images: dict[str, str] = Field(default={}, description="image → id, once a system runs in containers")
+    policies: dict[str, str] = Field(default={}, description="policy document → digest of its text, or empty")
+    readers: dict[str, str] = Field(default={}, description="who was named to read it → its agreement")
 
 
 @dataclass(frozen=True)
 class Setting:
-    """The folders of a run's inputs and outputs; small enough to hand to a worker process."""
+    """A run's inputs and outputs, and who may read the store; small enough to hand to a worker process."""
 
     tasks: Path
     store: Path
     job: Path
+    corpus: Path | None = None
+    """Folder of policy documents; None is the one that comes with the harness."""
+    readers: tuple[Reader, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -126,7 +145,7 @@ class Job:
     def locked(self) -> Iterator[None]:
         """Hold the job for this process and clear what an interrupted run left; JobError if it is held."""
         self.path.mkdir(parents=True, exist_ok=True)
-        with (self.path / ".lock").open("a+") as lock:
+        with (self.path / LOCK_FILE).open("a+") as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError as error:
@@ -137,6 +156,14 @@ class Job:
                 shutil.rmtree(left)
             yield
 
+    def holds(self, tasks: TaskSet, chosen: Sequence[str], systems: Mapping[str, PlannedSystem]) -> bool:
+        """Whether the job was begun with all of this; JobError if it was begun with anything else."""
+        plan, begun = _plan(tasks, chosen, systems), self._begun()
+        if begun is None:
+            return False
+        self._require_same(begun, plan, tasks)
+        return plan.tasks.keys() <= begun.tasks.keys() and plan.systems.keys() <= begun.systems.keys()
+
     def agree(
         self,
         tasks: TaskSet,
@@ -144,33 +171,40 @@ class Job:
         systems: Mapping[str, PlannedSystem],
         concurrency: int,
         images: Mapping[str, str],
+        policies: Mapping[str, str] | None = None,
+        readers: Sequence[Reader] = (),
     ) -> JobPlan:
         """Record what this run adds to the job; JobError if the job was begun with anything else.
 
-        `images` are those that its containers run from; none if it needs none.
+        `images` are those that its containers run from, none if it needs none; `policies` the documents that
+        its tasks may be served, by digest; `readers` who is named to read a credentialed store.
         """
-        manifest = tasks.manifest
-        plan = JobPlan(
-            store=manifest.store,
-            classification=manifest.classification,
-            release=manifest.release,
-            tasks={task_id: manifest.tasks[task_id].agent_digest for task_id in chosen},
-            systems=dict(systems),
-            images=dict(images),
-        )
+        plan = _plan(tasks, chosen, systems, images, policies, readers)
         begun = self._begun()
         if begun is not None:
             self._require_same(begun, plan, tasks)
             plan = begun.model_copy(
                 update={
                     "tasks": begun.tasks | plan.tasks,
+                    "rest": begun.rest | plan.rest,
                     "systems": begun.systems | plan.systems,
                     "images": begun.images | plan.images,
+                    "policies": begun.policies | plan.policies,
+                    "readers": begun.readers | plan.readers,
                 }
             )
         config = _harbor_config(self.path, tasks.path, plan, concurrency)
         _write_json(self.path / "config.json", config | {"clinicare": plan.model_dump(mode="json")})
         return plan
+
+    def is_summarised(self) -> bool:
+        """Whether result.json is over as many trials as are whole."""
+        try:
+            told = json.loads((self.path / "result.json").read_bytes())["n_total_trials"]
+        except (OSError, ValueError, KeyError, TypeError):
+            return False
+        whole = [name for name in find_trials(self.path) if (self.path / name / "result.json").is_file()]
+        return bool(told == len(whole))
 
     def summarise(self, started: datetime) -> None:
         """Write result.json over all whole trials, in Harbor's form."""
@@ -208,7 +242,10 @@ class Job:
             raise JobError(f"job {self.name} was begun on tasks of another store", _NEW_NAME)
         for task_id, digest in begun.tasks.items():
             entry = tasks.manifest.tasks.get(task_id)
-            if entry is None or entry.agent_digest != digest:
+            if entry is None or (entry.agent_digest, entry.rest_digest) != (
+                digest,
+                begun.rest.get(task_id, entry.rest_digest),
+            ):
                 change = "is gone from the tasks folder" if entry is None else "has changed"
                 raise JobError(f"job {self.name}: task {task_id} {change} since the job was begun", _NEW_NAME)
         for image, number in plan.images.items():
@@ -216,11 +253,39 @@ class Job:
                 raise JobError(
                     f"job {self.name}: image {image} has changed since the job was begun", _NEW_NAME
                 )
+        for document, digest in plan.policies.items():
+            if begun.policies.get(document, digest) != digest:
+                raise JobError(
+                    f"job {self.name}: policy document {document} has changed since the job was begun",
+                    _NEW_NAME,
+                )
         for tag, system in plan.systems.items():
             if altered := system.change_since(begun.systems.get(tag, system)):
                 raise JobError(
                     f"job {self.name}: system {tag} has changed since the job was begun: {altered}", _NEW_NAME
                 )
+
+
+def _plan(
+    tasks: TaskSet,
+    chosen: Sequence[str],
+    systems: Mapping[str, PlannedSystem],
+    images: Mapping[str, str] | None = None,
+    policies: Mapping[str, str] | None = None,
+    readers: Sequence[Reader] = (),
+) -> JobPlan:
+    manifest = tasks.manifest
+    return JobPlan(
+        store=manifest.store,
+        classification=manifest.classification,
+        release=manifest.release,
+        tasks={task_id: manifest.tasks[task_id].agent_digest for task_id in chosen},
+        rest={task_id: manifest.tasks[task_id].rest_digest for task_id in chosen},
+        systems=dict(systems),
+        images=dict(images or {}),
+        policies=dict(policies or {}),
+        readers={reader.model: reader.agreement for reader in readers},
+    )
 
 
 def _harbor_config(job: Path, tasks: Path, plan: JobPlan, concurrency: int) -> dict[str, Any]:

@@ -4,3 +4,6 @@ from typing import Literal
 
 Place = Literal["direct", "docker"]
 """In this process, or in containers of a Docker engine."""
+
+PLACES: dict[Place, str] = {"direct": "this process", "docker": "containers"}
+"""Each in words."""

@@ -10,6 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from dirhash import dirhash
 from harbor.models.agent.context import AgentContext
 from harbor.models.task.id import LocalTaskId
 from harbor.models.trial.config import AgentConfig, TaskConfig, TrialConfig
@@ -110,7 +111,7 @@ def write_record(folder: Path, task: Task, system: System, trial: Path, attempts
         trial_uri=trial.resolve().as_uri(),
         task_id=LocalTaskId(path=task.folder),
         source=task.folder.parent.name,
-        task_checksum=task.entry.agent_digest,
+        task_checksum=folder_checksum(task.folder),
         config=config,
         agent_info=AgentInfo(name=system.tag, version=harness_version()),
         agent_result=AgentContext(metadata=attempt_metadata(system, "direct", len(attempts), earlier)),
@@ -124,6 +125,11 @@ def write_record(folder: Path, task: Task, system: System, trial: Path, attempts
     )
     (folder / "config.json").write_text(config.model_dump_json(indent=2) + "\n", encoding="utf-8")
     (folder / "result.json").write_text(result.model_dump_json(indent=2) + "\n", encoding="utf-8")
+
+
+def folder_checksum(folder: Path) -> str:
+    """Over every file of a task's directory, as Harbor computes it."""
+    return str(dirhash(folder, "sha256"))
 
 
 def attempt_metadata(

@@ -2,6 +2,7 @@
 
 import difflib
 import importlib
+import importlib.util
 import inspect
 import sys
 import tomllib
@@ -22,18 +23,28 @@ from pydantic import (
 from pydantic_core import ErrorDetails
 
 from harness.errors import UnknownSystemError
-from harness.place import Place
+from harness.place import PLACES, Place
 
 _BUILT_IN = Path(__file__).with_name("systems.toml")
 _RULES = {
     "tag": "a tag is lower-case letters and digits, in words joined by single dashes, 60 characters at most",
     "agent": "an agent is module:class, such as my_agent:MyAgent",
     "harbor": "harbor is a table with agent, and may have model, options, environment and compose",
+    "harbor.agent": "an agent is Harbor's name of one, such as claude-code, or module:class",
+    "harbor.model": "a model is text, such as provider/model",
+    "harbor.options": "options are a table",
+    "harbor.environment": 'environment is a table of text: NAME = "value"',
+    "harbor.compose": 'compose is a list of files, such as ["model.yaml"]',
     "about": "about is a line of text",
     "instrument": "instrument is true or false",
     "sees_gold": "sees_gold is true or false",
 }
 """What each key of a system must be, in words."""
+_KEYS = (
+    "each [[system]] has tag, about, agent or a [system.harbor] table, and may have instrument and sees_gold"
+)
+_HINTS = {"harbor.compose": "put it beside the systems file, or name it by its path from there"}
+"""What to do about a key, where it is not plain from what keys there are."""
 
 
 class HarborAgent(BaseModel):
@@ -92,13 +103,22 @@ class System(BaseModel):
             raise ValueError(f"{self.tag}: name an agent (module:class), or a [system.harbor] table")
         return self
 
+    @property
+    def places(self) -> tuple[Place, ...]:
+        """Where it can run; the first is where it does if nothing else is asked for."""
+        open_to: dict[Place, object] = {"direct": self.agent, "docker": self.harbor}
+        return tuple(place for place, needed in open_to.items() if needed is not None)
+
     def place(self, environment: Place | None) -> Place:
-        """Where it runs: in `environment` if it can, else where it can; in this process if both are open."""
-        if self.harbor is None:
-            return "direct"
-        if self.agent is None:
-            return "docker"
-        return environment or "direct"
+        """Where it runs: in `environment` if one is asked for; UnknownSystemError if it cannot run there."""
+        if environment is None:
+            return self.places[0]
+        if environment not in self.places:
+            raise UnknownSystemError(
+                f"system {self.tag} cannot run in {PLACES[environment]}",
+                "leave --env out: each system then runs where it can",
+            )
+        return environment
 
     def create(self) -> object:
         """A fresh agent of this system: an Instrument if it sees the gold, else an Agent.
@@ -127,18 +147,19 @@ class System(BaseModel):
         return agent
 
     def code_digest(self, place: Place) -> str:
-        """sha256 over the file that defines the agent's class, or its compose files; empty if there is none."""
-        if place != "direct":
-            files = list(self.harbor.compose) if self.harbor else []
-        else:
+        """sha256 over the file that defines the agent's class; empty if there is none, or it is Harbor's own."""
+        if place == "direct":
             try:
                 source = inspect.getsourcefile(self._class())
             except TypeError:
                 source = None
-            files = [Path(source)] if source else []
-        if not files:
-            return ""
-        return f"sha256:{sha256(b''.join(file.read_bytes() for file in files)).hexdigest()}"
+        else:  # not imported: Harbor must not be before it is told how to behave
+            source = _source(self.harbor.agent if self.harbor else "")
+        return _digest_of([Path(source)] if source else [])
+
+    def services_digest(self, place: Place) -> str:
+        """sha256 over the compose files that join its trials; empty if there are none."""
+        return _digest_of(self.harbor.compose if self.harbor and place != "direct" else ())
 
     def _class(self) -> Any:
         module, _, name = (self.agent or "").partition(":")
@@ -149,6 +170,22 @@ class System(BaseModel):
                 f"system {self.tag}: {self.agent} cannot be loaded ({_told(error)})",
                 "name an importable module:class; modules beside the systems file are found",
             ) from error
+
+
+def _source(agent: str) -> str | None:
+    """The file of the module in module:class, without importing it; None for a name of Harbor's."""
+    module, colon, _ = agent.partition(":")
+    try:
+        spec = importlib.util.find_spec(module) if colon else None
+    except (ImportError, ValueError):
+        return None
+    return spec.origin if spec and spec.has_location else None
+
+
+def _digest_of(files: Sequence[Path]) -> str:
+    if not files:
+        return ""
+    return f"sha256:{sha256(b''.join(file.read_bytes() for file in files)).hexdigest()}"
 
 
 def _told(error: BaseException) -> str:
@@ -178,8 +215,13 @@ def load_systems(extra: Path | None = None) -> dict[str, System]:
     return systems
 
 
-def choose_systems(tags: Sequence[str], extra: Path | None = None) -> list[System]:
-    """The systems that `tags` name, in that order; UnknownSystemError names what was probably meant."""
+def choose_systems(
+    tags: Sequence[str], extra: Path | None = None, environment: Place | None = None
+) -> list[System]:
+    """The systems that `tags` name, in that order; UnknownSystemError names what was probably meant.
+
+    It also names those that can run in `environment`, if one is asked for and one of `tags` cannot.
+    """
     known = load_systems(extra)
     if not tags:
         raise UnknownSystemError("no system is named", f"name one or more of: {', '.join(known)}")
@@ -188,7 +230,15 @@ def choose_systems(tags: Sequence[str], extra: Path | None = None) -> list[Syste
             close = difflib.get_close_matches(tag, known, n=2, cutoff=0.5)
             meant = f"did you mean {' or '.join(close)}? " if close else ""
             raise UnknownSystemError(f"unknown system {tag!r}", f"{meant}known systems: {', '.join(known)}")
-    return [known[tag] for tag in dict.fromkeys(tags)]
+    chosen = [known[tag] for tag in dict.fromkeys(tags)]
+    unable = [system.tag for system in chosen if environment and environment not in system.places]
+    if environment and unable:
+        able = [system.tag for system in known.values() if environment in system.places]
+        raise UnknownSystemError(
+            f"{', '.join(unable)} cannot run in {PLACES[environment]}",
+            f"these can: {', '.join(able)}; without --env each system runs where it can",
+        )
+    return chosen
 
 
 def _read(path: Path) -> list[System]:
@@ -203,10 +253,7 @@ def _read(path: Path) -> list[System]:
     except ValidationError as error:
         problems = error.errors(include_url=False)
         first = next((one for one in problems if one["type"] == "extra_forbidden"), problems[0])
-        raise UnknownSystemError(
-            f"systems file {path}: {_in_words(first)}",
-            "each [[system]] has tag, about, agent or a [system.harbor] table, and may have instrument and sees_gold",
-        ) from error
+        raise UnknownSystemError(f"systems file {path}: {_in_words(first)}", _hint(_key(first))) from error
 
 
 def _in_words(problem: ErrorDetails) -> str:
@@ -215,14 +262,26 @@ def _in_words(problem: ErrorDetails) -> str:
     if len(place) < 2 and kind != "extra_forbidden":
         return "it has no [[system]] tables"
     where = f"system {int(place[1]) + 1}: " if len(place) > 1 else ""
-    key = str(place[-1])
     if kind == "extra_forbidden":
-        return f"{where}unknown key {key}"
+        return f"{where}unknown key {place[-1]}"
     if kind == "missing":
-        return f"{where}{key} is missing"
-    if key in _RULES:
-        return f"{where}{key} = {problem['input']!r}, but {_RULES[key]}"
-    return where + problem["msg"].removeprefix("Value error, ")
+        return f"{where}{place[-1]} is missing"
+    key = _key(problem)
+    if kind == "value_error" or key not in _RULES:
+        return where + problem["msg"].removeprefix("Value error, ")
+    if key == "harbor.environment":  # of which no value is told, as it may be a key
+        return f"{where}{'.'.join(map(str, place[2:]))} is no text, but {_RULES[key]}"
+    return f"{where}{key} = {problem['input']!r}, but {_RULES[key]}"
+
+
+def _key(problem: ErrorDetails) -> str:
+    """The key of a system that a problem is about: one of the system's own, or one of its harbor table's."""
+    names = [part for part in problem["loc"][2:] if isinstance(part, str)]
+    return ".".join(names[: 2 if names[:1] == ["harbor"] else 1])
+
+
+def _hint(key: str) -> str:
+    return _HINTS.get(key) or (_RULES["harbor"] if key.startswith("harbor.") else _KEYS)
 
 
 def _find_modules_in(folder: Path) -> None:

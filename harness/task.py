@@ -8,9 +8,9 @@ from typing import Any
 
 from harness.agents.reading import ROUTES
 from harness.cohort_file import CohortRow
+from harness.digests import digest_files
 from harness.instruction import write_instruction
 from harness.scenario import Scenario
-from harness.taskset import digest_gold, digest_seen
 from harness.template import fill_template
 from mcp_mimic.contract import VERDICT_LABELS, Grant, canonical_json, parse_eid
 from mcp_mimic.store.tables import KINDS
@@ -21,19 +21,14 @@ Files = dict[str, bytes]
 
 @dataclass(frozen=True)
 class TaskFiles:
-    """A task directory's files, and the digests of what the agent can see and of the gold."""
+    """A task directory's files, and the digests of its parts."""
 
     files: Files
 
     @property
-    def agent_digest(self) -> str:
-        """Of what the agent can see."""
-        return digest_seen(self.files.__getitem__)
-
-    @property
-    def gold_digest(self) -> str:
-        """Over tests/gold.json, as a score names it."""
-        return digest_gold(self.files["tests/gold.json"])
+    def digests(self) -> dict[str, str]:
+        """As the manifest has them, see `harness.digests`."""
+        return digest_files(self.files)
 
 
 def render_task(

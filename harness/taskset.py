@@ -1,53 +1,41 @@
 """A folder of built tasks, as a run reads it: its manifest, and each task's files."""
 
 import difflib
+import fnmatch
 import json
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from harness.digests import digest_files, task_files
 from harness.errors import TaskError
-from mcp_mimic.contract import ContractError, Grant, canonical_json
+from mcp_mimic.contract import ContractError, Grant
 
-_SEEN = ("instruction.md", "task.toml", "environment/docker-compose.yaml")
-_IDENTIFYING = ("subject_id", "sealed_hadm_id")
+_PARTS = {
+    "agent_digest": "what its agent sees",
+    "gold_digest": "its gold",
+    "plan_digest": "its solution",
+    "rest_digest": "what runs or scores it",
+}
+"""The digests of a task, and of what they are."""
+
 _REBUILD = "build the tasks again with `harness build`"
 
 
-def digest_seen(read: Callable[[str], bytes]) -> str:
-    """Over instruction, task.toml, compose file and grant, the grant without the numbers in the record.
-
-    `read` gives a file of the task. The task id in the grant stands for the subject, so that the digest of
-    a credentialed task cannot be searched for the subject behind it. ValueError if the grant is no object.
-    """
-    total = sha256()
-    for name in _SEEN:
-        total.update(f"{name}\0{sha256(read(name)).hexdigest()}\n".encode())
-    grant = json.loads(read("environment/grant.json"))
-    if not isinstance(grant, dict):
-        raise ContractError("the grant is no JSON object")
-    total.update(canonical_json({key: grant[key] for key in grant if key not in _IDENTIFYING}).encode())
-    return f"sha256:{total.hexdigest()}"
-
-
-def digest_gold(gold: bytes) -> str:
-    """Over tests/gold.json, as a score names it."""
-    return f"sha256:{sha256(gold).hexdigest()}"
-
-
 class TaskEntry(BaseModel):
-    """What the manifest says of one task: its scenario and the digests of its two halves."""
+    """What the manifest says of one task: its scenario and the digests of its parts, see `harness.digests`."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
     scenario: str
     agent_digest: str
     gold_digest: str
+    plan_digest: str
+    rest_digest: str
 
 
 class TasksManifest(BaseModel):
@@ -100,16 +88,18 @@ class Task:
         return float(config.get("agent", {}).get("timeout_sec", default))
 
     def require_as_built(self) -> None:
-        """TaskError if what the agent sees or the gold is not what the manifest says was built."""
+        """TaskError unless every file is what the manifest says was built, and no other file is there."""
         try:
-            seen, gold = digest_seen(self._read), digest_gold(self._read("tests/gold.json"))
+            found = digest_files(task_files(self.folder))
+        except OSError as error:
+            where = Path(error.filename or self.folder).relative_to(self.folder)
+            raise TaskError(f"task {self.id}: {where} cannot be read ({error.strerror})", _REBUILD) from error
+        except KeyError as error:
+            raise TaskError(f"task {self.id}: {error.args[0]} is missing", _REBUILD) from error
         except ValueError as error:
             raise TaskError(f"task {self.id}: environment/grant.json is not JSON", _REBUILD) from error
-        for what, found, built in (
-            ("what its agent sees", seen, self.entry.agent_digest),
-            ("its gold", gold, self.entry.gold_digest),
-        ):
-            if found != built:
+        for name, what in _PARTS.items():
+            if found[name] != getattr(self.entry, name):
                 raise TaskError(f"task {self.id}: {what} is not as it was built", _REBUILD)
 
     def _json(self, name: str) -> Any:
@@ -162,6 +152,25 @@ class TaskSet:
                 f"{meant}list the folder, or build it again from the cohort",
             )
         return Task(task_id, self.path / task_id, self.manifest.tasks[task_id])
+
+    def choose(self, patterns: Sequence[str]) -> tuple[str, ...]:
+        """Ids of the tasks that the patterns name, each an id or with * ? [] in it, sorted.
+
+        TaskError for one that names none.
+        """
+        chosen: set[str] = set()
+        for pattern in patterns:
+            if not set(pattern) & set("*?["):
+                chosen.add(self.task(pattern).id)
+                continue
+            matching = fnmatch.filter(self.manifest.tasks, pattern)
+            if not matching:
+                raise TaskError(
+                    f"no task in {self.path} is named by {pattern}",
+                    f"task ids are like {min(self.manifest.tasks, default='SCENARIO__NUMBER')}",
+                )
+            chosen.update(matching)
+        return tuple(sorted(chosen))
 
     def require_store(self, fingerprint: str) -> None:
         """TaskError unless the tasks were built from the store with this fingerprint."""

@@ -125,9 +125,16 @@ def _raised(result: Mapping[str, Any]) -> str | None:
         info = _inner(holder, "exception_info") if isinstance(holder, dict) else {}
         if info:
             words = f"{info.get('exception_type')}: {info.get('exception_message')}".split()
-            line = " ".join(words)
-            return "".join(character for character in line if character.isprintable())[:_MAX_CAUSE]
+            return _shown("".join(character for character in " ".join(words) if character.isprintable()))
     return None
+
+
+def _shown(line: str) -> str:
+    """A line that is not too long: of a longer one its start and its end, where an engine says why."""
+    if len(line) <= _MAX_CAUSE:
+        return line
+    start = _MAX_CAUSE // 3
+    return f"{line[:start]} … {line[start + 3 - _MAX_CAUSE :]}"
 
 
 def _task(result: Mapping[str, Any], config: Mapping[str, Any]) -> str | None:

@@ -1,5 +1,6 @@
 """The `mcp-mimic` command: the one place that reads the command line and the environment."""
 
+import gc
 import os
 import sys
 from pathlib import Path
@@ -225,9 +226,15 @@ def serve(
 
     Example: mcp-mimic serve --store store --patient 12345678 --as-of 2150-03-04T14:00:00
     """
-    from mcp_mimic import http as transport
-
     given = dict(locals())
+    # What is loaded to serve stays loaded: looking for rubbish in it would cost a tenth of the start.
+    gc.disable()
+    from mcp_mimic import http as transport
+    from mcp_mimic.tools.catalogue import all_tools
+
+    all_tools()
+    gc.freeze()
+    gc.enable()
     transport.serve(_settings(given).settings)
 
 
@@ -318,11 +325,17 @@ def grant(
 @app.command()
 def inspect(
     client: Annotated[
-        str, typer.Argument(metavar="CLIENT", help="inspector, claude-code, codex, gemini or claude-desktop.")
+        str,
+        typer.Argument(
+            metavar="CLIENT", help="inspector, claude-code, fastmcp, codex, gemini or claude-desktop."
+        ),
     ],
     url: Annotated[
-        str | None, typer.Option(help="Of a server that is running with --grants, instead of a command.")
+        str | None, typer.Option(help="Of a server that is running with --http, instead of a command.")
     ] = None,
+    token: Annotated[
+        bool, typer.Option("--token/--no-token", help="Whether the server at --url runs with --grants.")
+    ] = True,
     store: StoreFlag = None,
     grant: Annotated[Path | None, typer.Option(help="Grant file (JSON).", show_default=False)] = None,
     patient: PatientFlag = None,
@@ -335,14 +348,14 @@ def inspect(
 ) -> None:
     """Print the command and the configuration with which an MCP client reaches this server.
 
-    Nothing is changed and nothing started. A token is never printed: configurations for --url name the variable MIMIC_TOKEN instead. Refused for a credentialed store without a named reader.
+    Nothing is changed and nothing started. A token is never printed: configurations for --url name the variable MIMIC_TOKEN instead, or none with --no-token. Refused for a credentialed store without a named reader.
 
     Example: mcp-mimic inspect claude-code --store store --patient 12345678 --as-of 2150-03-04T14:00:00
     """
     from mcp_mimic.clients import configuration
 
     given = dict(locals())
-    typer.echo(configuration(client, _settings(given).settings, url))
+    typer.echo(configuration(client, _settings(given).settings, url, token=token))
 
 
 @app.command()

@@ -1,7 +1,8 @@
 """How MCP clients reach this server: the command and the configuration of each, ready to be pasted.
 
-A client starts its own server over stdio, or calls one that runs with grants over HTTP. In the latter case the
-token is named by a variable of the client's environment, and never written out.
+A client starts its own server over stdio, or calls one that runs over HTTP. If that one runs with grants, the
+token is named by a variable of the client's environment, and never written out. Which clients were seen to work
+with what is printed here is in docs/clients.md.
 """
 
 import json
@@ -20,13 +21,16 @@ from mcp_mimic.store.store import Store
 NAME = "mimic"
 TOKEN_VARIABLE = "MIMIC_TOKEN"  # noqa: S105 a variable's name
 
+INSPECTOR = "@modelcontextprotocol/inspector@2.12.0"
+"""In the version that was tried: others place the server's options elsewhere, and npm chooses by Node's version."""
+
 _PASSED_ON = (
     "store", "grant", "patient", "as_of", "sealed_hadm_id", "audit", "corpus", "readers",
 )  # fmt: skip
 
 
-def configuration(client: str, settings: ServeSettings, url: str | None = None) -> str:
-    """What to do for `client`, as text; with `url`, for a server that is running with grants.
+def configuration(client: str, settings: ServeSettings, url: str | None = None, *, token: bool = True) -> str:
+    """What to do for `client`, as text; with `url`, for a running server, which takes tokens or is one session's.
 
     SettingsError for an unknown client, one that cannot call a URL, or a credentialed store without readers.
     """
@@ -41,7 +45,7 @@ def configuration(client: str, settings: ServeSettings, url: str | None = None) 
             raise SettingsError(
                 f"{url[:60]!r} is not the URL of a server", "give one as http://host:8000/mcp"
             )
-        return CLIENTS[client][1](url)
+        return CLIENTS[client][1](url, token)
     bind_to_store(settings.chosen_grant(), store.manifest.fingerprint)
     return CLIENTS[client][0](serve_command(settings))
 
@@ -67,21 +71,31 @@ def _servers(server: Mapping[str, object]) -> str:
     return json.dumps({"mcpServers": {NAME: server}}, indent=2)
 
 
-def _set_token() -> str:
-    return f"Set {TOKEN_VARIABLE} to the token of `mcp-mimic grant` in the client's environment."
+def _bearer(reference: str) -> str:
+    return f"Bearer {reference}"
+
+
+def _set_token(token: bool) -> str:
+    """What comes first where a token is needed."""
+    told = f"Set {TOKEN_VARIABLE} to the token of `mcp-mimic grant` in the client's environment. "
+    return told if token else ""
 
 
 def _inspector(command: list[str]) -> str:
-    # The options of the server stand behind --, so that the inspector does not take them for its own.
-    shown = [command[0], command[1], "--", *command[2:]]
-    return f"Run:\n\n{shlex.join(['npx', '@modelcontextprotocol/inspector', *shown])}"
+    # For its page the options of the server stand behind --, and on its command line before.
+    page = shlex.join(["npx", INSPECTOR, command[0], command[1], "--", *command[2:]])
+    call = shlex.join(["npx", INSPECTOR, "--cli", *command, "--", "--method", "tools/list"])
+    return f"Run for its page:\n\n{page}\n\nor for one call:\n\n{call}"
 
 
-def _inspector_url(url: str) -> str:
-    address = shlex.join(
-        ["npx", "@modelcontextprotocol/inspector", "--transport", "http", "--server-url", url]
+def _inspector_url(url: str, token: bool) -> str:
+    header = f' --header "Authorization: {_bearer(f"${TOKEN_VARIABLE}")}"' if token else ""
+    page = shlex.join(["npx", INSPECTOR, "--transport", "http", "--server-url", url])
+    call = shlex.join(["npx", INSPECTOR, "--cli", url, "--transport", "http"])
+    return (
+        f"{_set_token(token)}Run for its page:\n\n{page}{header}"
+        f"\n\nor for one call:\n\n{call}{header} --method tools/list"
     )
-    return f'{_set_token()} Run:\n\n{address} --header "Authorization: Bearer ${TOKEN_VARIABLE}"'
 
 
 def _claude_code(command: list[str]) -> str:
@@ -89,10 +103,26 @@ def _claude_code(command: list[str]) -> str:
     return f"Run:\n\n{add}\n\nor write into .mcp.json:\n\n{_stdio(command, type='stdio')}"
 
 
-def _claude_code_url(url: str) -> str:
-    headers = {"Authorization": f"Bearer ${{{TOKEN_VARIABLE}}}"}
-    server = _servers({"type": "http", "url": url, "headers": headers})
-    return f"{_set_token()} Write into .mcp.json:\n\n{server}"
+def _claude_code_url(url: str, token: bool) -> str:
+    headers = {"headers": {"Authorization": _bearer(f"${{{TOKEN_VARIABLE}}}")}} if token else {}
+    server = _servers({"type": "http", "url": url, **headers})
+    return f"{_set_token(token)}Write into .mcp.json:\n\n{server}"
+
+
+def _fastmcp(command: list[str]) -> str:
+    return (
+        "Write into a program:\n\nfrom fastmcp import Client\nfrom fastmcp.client.transports import StdioTransport\n\n"
+        f"client = Client(StdioTransport({command[0]!r}, {command[1:]!r}))"
+    )
+
+
+def _fastmcp_url(url: str, token: bool) -> str:
+    if not token:
+        return f"Write into a program:\n\nfrom fastmcp import Client\n\nclient = Client({url!r})"
+    return (
+        f"{_set_token(token)}Write into a program:\n\nimport os\n\nfrom fastmcp import Client\n\n"
+        f"client = Client({url!r}, auth=os.environ[{TOKEN_VARIABLE!r}])"
+    )
 
 
 def _codex(command: list[str]) -> str:
@@ -101,20 +131,21 @@ def _codex(command: list[str]) -> str:
     return f"Run:\n\n{add}\n\nor write into ~/.codex/config.toml:\n\n{table}"
 
 
-def _codex_url(url: str) -> str:
-    table = (
-        f"[mcp_servers.{NAME}]\nurl = {json.dumps(url)}\nbearer_token_env_var = {json.dumps(TOKEN_VARIABLE)}"
-    )
-    return f"{_set_token()} Write into ~/.codex/config.toml:\n\n{table}"
+def _codex_url(url: str, token: bool) -> str:
+    table = f"[mcp_servers.{NAME}]\nurl = {json.dumps(url)}"
+    if token:
+        table += f"\nbearer_token_env_var = {json.dumps(TOKEN_VARIABLE)}"
+    return f"{_set_token(token)}Write into ~/.codex/config.toml:\n\n{table}"
 
 
 def _gemini(command: list[str]) -> str:
     return f"Write into ~/.gemini/settings.json:\n\n{_stdio(command)}"
 
 
-def _gemini_url(url: str) -> str:
-    server = _servers({"httpUrl": url, "headers": {"Authorization": f"Bearer ${TOKEN_VARIABLE}"}})
-    return f"{_set_token()} Write into ~/.gemini/settings.json:\n\n{server}"
+def _gemini_url(url: str, token: bool) -> str:
+    headers = {"headers": {"Authorization": _bearer(f"${TOKEN_VARIABLE}")}} if token else {}
+    server = _servers({"httpUrl": url, **headers})
+    return f"{_set_token(token)}Write into ~/.gemini/settings.json:\n\n{server}"
 
 
 def _claude_desktop(command: list[str]) -> str:
@@ -124,18 +155,19 @@ def _claude_desktop(command: list[str]) -> str:
     )
 
 
-def _claude_desktop_url(_: str) -> str:
+def _claude_desktop_url(_url: str, _token: bool) -> str:
     raise SettingsError(
         "Claude Desktop's configuration file starts servers, and calls none by URL",
         "leave out --url, or use another client",
     )
 
 
-CLIENTS: dict[str, tuple[Callable[[list[str]], str], Callable[[str], str]]] = {
+CLIENTS: dict[str, tuple[Callable[[list[str]], str], Callable[[str, bool], str]]] = {
     "inspector": (_inspector, _inspector_url),
     "claude-code": (_claude_code, _claude_code_url),
+    "fastmcp": (_fastmcp, _fastmcp_url),
     "codex": (_codex, _codex_url),
     "gemini": (_gemini, _gemini_url),
     "claude-desktop": (_claude_desktop, _claude_desktop_url),
 }
-"""By client: what to do with a command, and with a URL."""
+"""By client: what to do with a command, and with a URL that takes a token or none."""

@@ -1,7 +1,7 @@
 """The reference pages that are made from the code: `python -m mcp_mimic.reference docs/reference`."""
 
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -107,9 +107,19 @@ def _shapes(tools: Iterable[Tool]) -> dict[str, Mapping[str, Any]]:
     shapes: dict[str, Mapping[str, Any]] = {}
     for tool in tools:
         schema = tool.output_schema or {}
-        for shape in (schema, *schema.get("$defs", {}).values()):
+        for shape in (schema, *sorted(_inner(schema), key=lambda inner: str(inner["title"]))):
             shapes.setdefault(shape.get("title", ""), shape)
     return shapes
+
+
+def _inner(schema: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """The shapes inside a schema, but that of the error, which every answer may be instead."""
+    parts = [part for name, part in schema.get("properties", {}).items() if name != "error"]
+    for part in (*parts, *schema.get("anyOf", ()), schema.get("items", {})):
+        if "properties" in part:
+            yield part
+        if part:
+            yield from _inner(part)
 
 
 def _shape(title: str, shape: Mapping[str, Any]) -> list[str]:
@@ -123,8 +133,8 @@ def _shape(title: str, shape: Mapping[str, Any]) -> list[str]:
 
 
 def _type(schema: Mapping[str, Any]) -> str:
-    if "$ref" in schema:
-        title = schema["$ref"].rpartition("/")[2]
+    if "properties" in schema:
+        title = schema["title"]
         return f"[{title}](#{title.lower()})"
     if "enum" in schema or "const" in schema:
         return ", ".join(f"`{value}`" for value in schema.get("enum", [schema.get("const")]))

@@ -1,24 +1,59 @@
-"""Stores that many tests share, imported once a test session, also when several workers run."""
+"""Stores that many tests share, imported once a test session; work that no test is about, done once or never."""
 
 import fcntl
+import gc
+import json
 import os
+import pickle
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from jsonschema import Draft202012Validator
 
 from mcp_mimic.store.importer import import_store
 from mcp_mimic.store.manifest import MANIFEST_FILE
 from mcp_mimic.store.store import Store
 from tests.hospital import write_hospital
+from tests.mcp_mimic.chart.edges import edge_rows
+
+if TYPE_CHECKING:
+    from tests.harness.built_tasks import World
 
 
 def pytest_configure() -> None:
     """Let Ctrl-C reach the commands that tests start: a shell's background job hands down that it is ignored."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_finish() -> None:
+    """Keep what was collected out of the garbage collector's rounds: it stays to the end anyway."""
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _nothing_twice() -> Iterator[None]:
+    """A client checks the schemas that a server publishes, each client anew: once for each schema is enough.
+
+    A file is synced for the day the power fails, which it does in no test; processes that tests start do sync.
+    """
+    check, checked = Draft202012Validator.check_schema, set[str]()
+
+    def check_once(schema: Any) -> None:
+        written = json.dumps(schema, sort_keys=True)
+        if written not in checked:
+            check(schema)
+            checked.add(written)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Draft202012Validator, "check_schema", check_once)
+        patch.setattr(os, "fsync", lambda _: None)
+        yield
 
 
 @pytest.fixture(scope="session")
@@ -35,7 +70,8 @@ def _locked(folder: Path, name: str) -> Iterator[None]:
         yield
 
 
-def _once(folder: Path, name: str, build: Callable[[Path], object]) -> Store:
+def once(folder: Path, name: str, build: Callable[[Path], object]) -> Store:
+    """The store that `build` puts at its path in `folder`, by the first worker that asks."""
     with _locked(folder, name):
         if not (folder / name / MANIFEST_FILE).exists():
             build(folder / name)
@@ -54,7 +90,7 @@ def demo_dir() -> Path:
 @pytest.fixture(scope="session")
 def demo_store(demo_dir: Path, shared_dir: Path) -> Store:
     """The demo, imported."""
-    return _once(shared_dir, "demo_store", lambda store: import_store([demo_dir], store))
+    return once(shared_dir, "demo_store", lambda store: import_store([demo_dir], store))
 
 
 @pytest.fixture(scope="session")
@@ -71,4 +107,28 @@ def small_source(shared_dir: Path) -> Path:
 @pytest.fixture(scope="session")
 def small_store(small_source: Path, shared_dir: Path) -> Store:
     """The small hospital, imported."""
-    return _once(shared_dir, "small_store", lambda store: import_store([small_source], store))
+    return once(shared_dir, "small_store", lambda store: import_store([small_source], store))
+
+
+@pytest.fixture(scope="session")
+def edge_store(shared_dir: Path) -> Store:
+    """The small hospital and Dee, whose record ends in every way, imported."""
+
+    def build(store: Path) -> None:
+        import_store([write_hospital(shared_dir / "edge_source", edge_rows())], store)
+
+    return once(shared_dir, "edge_store", build)
+
+
+@pytest.fixture(scope="session")
+def task_world(shared_dir: Path) -> "World":
+    """A store with cases of every verdict, and their tasks; not to be changed."""
+    from tests.harness.built_tasks import World, build_world
+
+    written = shared_dir / "task_world.pickle"
+    with _locked(shared_dir, "task_world"):
+        if not written.exists():
+            written.write_bytes(pickle.dumps(build_world(shared_dir / "task_world")))
+    world = pickle.loads(written.read_bytes())
+    assert isinstance(world, World)
+    return world

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from harness.doctor.check import Check
 
 
+_STORES = (Path("store"), Path("demo/store"))
 _STYLES = {"ok": "", "warning": "yellow", "problem": "bold red"}
 
 
@@ -26,8 +27,13 @@ def register(app: typer.Typer) -> None:
 
 def doctor(
     store: Annotated[
-        Path, typer.Option(envvar="CLINICARE_STORE", help="The chart store that trials are to read.")
-    ] = Path("store"),
+        Path | None,
+        typer.Option(
+            envvar="CLINICARE_STORE",
+            help="The chart store that trials are to read.",
+            show_default=f"the first that is there of {', '.join(map(str, _STORES))}",
+        ),
+    ] = None,
     jobs_dir: JobsDir = Path("jobs"),
     quick: Annotated[
         bool, typer.Option("--quick", help="Start no container; what only one can tell is left open.")
@@ -42,7 +48,7 @@ def doctor(
     """
     from harness.doctor.examination import Places, examine
 
-    checks = examine(Places(store, jobs_dir), os.environ, quick=quick, tell=_tell)
+    checks = examine(Places([store] if store else _STORES, jobs_dir), os.environ, quick=quick, tell=_tell)
     well = all(check.status != "problem" for check in checks)
     if as_json:
         text = json.dumps({"checks": [asdict(check) for check in checks], "ok": well}, indent=2)

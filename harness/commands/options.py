@@ -31,14 +31,30 @@ Store = Annotated[
         envvar="CLINICARE_STORE", callback=_store, help="The chart store that `mcp-mimic import` made."
     ),
 ]
+Corpus = Annotated[
+    Path | None,
+    typer.Option(
+        envvar="CLINICARE_CORPUS",
+        help="Folder of policy documents; a task's grant names those that may be read.",
+        show_default="the house policies",
+    ),
+]
+Readers = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--reader",
+        metavar="MODEL=AGREEMENT",
+        help="A model that may read a credentialed store, and its agreement; may be repeated.",
+    ),
+]
 Tasks = Annotated[Path, typer.Option(help="The tasks folder that `harness build` made.")]
 JobsDir = Annotated[Path, typer.Option(help="Folder of jobs.")]
 JobName = Annotated[str, typer.Option(callback=_job_name, help="The job; the same name resumes it.")]
 Environment = Annotated[
     Place | None,
     typer.Option(
-        help="Where to run a system that can run in more than one place: direct (in this process) or docker.",
-        show_default="direct if it can",
+        help="Where to run: direct (in this process) or docker (in containers).",
+        show_default="where each system can, direct if both",
     ),
 ]
 SystemsFile = Annotated[

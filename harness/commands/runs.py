@@ -7,10 +7,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from harness.commands.options import Environment, JobName, JobsDir, Json, Store, SystemsFile, Tasks
+from harness.commands.options import (
+    Corpus,
+    Environment,
+    JobName,
+    JobsDir,
+    Json,
+    Readers,
+    Store,
+    SystemsFile,
+    Tasks,
+)
 
 if TYPE_CHECKING:
-    from harness.sweep import SweepSummary
+    from collections.abc import Mapping
 
 
 def register(app: typer.Typer) -> None:
@@ -29,34 +39,63 @@ def run(
     env: Environment = None,
     concurrency: Annotated[int, typer.Option("-n", "--concurrency", min=1, help="Trials at a time.")] = 2,
     systems_file: SystemsFile = None,
+    only: Annotated[
+        str | None,
+        typer.Option(help="Ids of tasks, separated by commas; * stands for anything.", show_default="all"),
+    ] = None,
+    corpus: Corpus = None,
+    reader: Readers = None,
 ) -> None:
     """Run systems on tasks; a job that was interrupted runs only what is missing.
 
     Example: harness run --systems oracle,always-yes --tasks tasks/ --store store/ --job-name first -n 2
     """
     from harness.progress import trial_progress
+    from harness.readers import parse_readers
     from harness.sweep import Sweep, run_sweep
     from harness.systems import choose_systems
+    from harness.taskset import TaskSet
 
-    tags = [tag.strip() for tag in systems.split(",") if tag.strip()]
-    chosen = tuple(choose_systems(tags, systems_file))
+    chosen = tuple(choose_systems(_listed(systems), systems_file, env))
+    task_ids = None if only is None else TaskSet.open(tasks).choose(_listed(only))
     job = jobs_dir / job_name
-    sweep = Sweep(tasks, store, job, chosen, concurrency=concurrency, environment=env)
+    sweep = Sweep(
+        tasks,
+        store,
+        job,
+        chosen,
+        task_ids=task_ids,
+        concurrency=concurrency,
+        environment=env,
+        corpus=corpus,
+        readers=parse_readers(reader or ()),
+    )
     summary = run_sweep(sweep, trial_progress)
     kept = summary.trials - summary.ran
-    sys.stderr.write(f"{job}: {summary.ran} trials run, {kept} kept, {summary.dead} dead{_errors(summary)}\n")
+    sys.stderr.write(
+        f"{job}: {summary.ran} trials run, {kept} kept, {summary.dead} dead{_first(summary.deaths)}"
+        f"{_errors(summary.errors)}\n"
+    )
     sys.stderr.write(f"grade them with: harness grade {job} --tasks {tasks}\n")
     if summary.dead:
         raise typer.Exit(1)
 
 
-def _errors(summary: "SweepSummary") -> str:
+def _listed(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _errors(errors: "Mapping[Path, str]") -> str:
     """How many agents raised, and what the first one did; nothing if none did."""
-    if not summary.errors:
-        return ""
-    record, told = next(iter(summary.errors.items()))
-    number = len(summary.errors)
-    return f", {number} agent error{'s' if number > 1 else ''} ({told}; see {record})"
+    number = len(errors)
+    return f", {number} agent error{'s' if number > 1 else ''}{_first(errors)}" if errors else ""
+
+
+def _first(told: "Mapping[Path, str]") -> str:
+    """What the first record says, and where it is; nothing of none."""
+    for record, what in told.items():
+        return f" ({what}; see {record})"
+    return ""
 
 
 def case(
@@ -68,19 +107,32 @@ def case(
     jobs_dir: JobsDir = Path("jobs"),
     env: Environment = None,
     systems_file: SystemsFile = None,
+    corpus: Corpus = None,
+    reader: Readers = None,
 ) -> None:
     """Run one system on one task, unless the job has that trial, and print what became of it as JSON.
 
     Example: harness case --system oracle --task-id ID --tasks tasks/ --store store/ --job-name first
     """
     from harness.case import read_case
+    from harness.readers import parse_readers
     from harness.sweep import Sweep, run_sweep
     from harness.systems import choose_systems
+    from harness.taskset import TaskSet
 
-    (chosen,) = choose_systems([system], systems_file)
-    sweep = Sweep(tasks, store, jobs_dir / job_name, (chosen,), task_ids=(task_id,), environment=env)
+    (chosen,) = choose_systems([system], systems_file, env)
+    sweep = Sweep(
+        tasks,
+        store,
+        jobs_dir / job_name,
+        (chosen,),
+        task_ids=(task_id,),
+        environment=env,
+        corpus=corpus,
+        readers=parse_readers(reader or ()),
+    )
     run_sweep(sweep)
-    sys.stdout.write(json.dumps(read_case(sweep.job, task_id, chosen.tag)) + "\n")
+    sys.stdout.write(json.dumps(read_case(sweep.job, TaskSet.open(tasks).task(task_id), chosen.tag)) + "\n")
 
 
 def grade(

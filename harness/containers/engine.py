@@ -1,7 +1,9 @@
 """The Docker engine, through its own command line."""
 
+import asyncio
 import json
 import os
+import re
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,6 +13,7 @@ from harness.errors import EngineError
 
 _UNREACHABLE = ("cannot connect to the docker daemon", "is the docker daemon running", "error during connect")
 _REFUSED = "permission denied while trying to connect"
+_CONTEXT_SECONDS = 2
 _ABSENT = ("no such image", "image not known")
 
 
@@ -52,9 +55,42 @@ def _run(arguments: Sequence[str], timeout: float, **streams: Any) -> subprocess
         ) from error
     except subprocess.TimeoutExpired as error:
         raise EngineError(
-            f"docker {arguments[0]} did not end within {timeout:g} s",
+            f"docker {arguments[0]} did not end within {timeout:g} s on the engine at {endpoint()}",
             "see whether the Docker engine answers: docker info",
         ) from error
+
+
+async def follow_engine() -> None:
+    """Return once the engine has closed a connection that it holds open for as long as it runs."""
+    process = await asyncio.create_subprocess_exec(
+        *("docker", "events", "--filter", "type=daemon", "--filter", "event=reload"),
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.DEVNULL,
+    )
+    try:
+        await process.wait()
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+
+
+def endpoint() -> str:
+    """Where the command line looks for the engine, and who says so: `DOCKER_HOST`, or a context of Docker's."""
+    if host := os.environ.get("DOCKER_HOST"):
+        return f"{_shown(host)} (DOCKER_HOST)"
+    ask = ("context", "inspect", "--format", "{{.Endpoints.docker.Host}} (context {{.Name}})")
+    try:
+        asked = subprocess.run(["docker", *ask], capture_output=True, timeout=_CONTEXT_SECONDS, check=True)  # noqa: S603, S607
+    except (OSError, subprocess.SubprocessError):
+        return f"the address of context {os.environ.get('DOCKER_CONTEXT', 'default')}"
+    return _shown(asked.stdout.decode("utf-8", "replace").strip())
+
+
+def _shown(host: str) -> str:
+    """An engine's address without who logs in there."""
+    return re.sub(r"//[^/@]*@", "//", host)
 
 
 def inspect_image(reference: str) -> dict[str, Any] | None:
@@ -73,12 +109,13 @@ def engine_error(command: str, output: str) -> EngineError:
     said = output.lower()
     if _REFUSED in said:
         return EngineError(
-            "this user may not use the Docker engine",
+            f"this user may not use the Docker engine at {endpoint()}",
             "add the user to the engine's group (sudo usermod -aG docker $USER), log in again, and try once more",
         )
     if any(phrase in said for phrase in _UNREACHABLE):
         return EngineError(
-            "no Docker engine answers", "start it (sudo systemctl start docker), or point DOCKER_HOST to one"
+            f"no Docker engine answers at {endpoint()}",
+            "start it (sudo systemctl start docker), or point DOCKER_HOST to one that runs",
         )
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     return EngineError(

@@ -43,10 +43,16 @@ class ContainerOutOfMemoryError(RuntimeError):
 
 
 class TrialOptions(DockerOptions):  # type: ignore[misc]  # Harbor has no types of its own
-    """What the compose files of a task are told: the store's folder, and the user that may read it (uid:gid)."""
+    """What the compose files of a task are told.
+
+    The folders of the store and of the policy documents, the user that may read them (uid:gid), and who reads a
+    credentialed store, as JSON.
+    """
 
     store: str
     store_user: str
+    corpus: str
+    readers: str
 
 
 class TrialEnvironment(DockerEnvironment):  # type: ignore[misc]
@@ -120,7 +126,12 @@ class TrialEnvironment(DockerEnvironment):  # type: ignore[misc]
 
     @override
     def _compose_env_vars(self, include_os_env: bool = True) -> dict[str, str]:
-        chart = {"CLINICARE_STORE": self.options.store, "CLINICARE_USER": self.options.store_user}
+        chart = {
+            "CLINICARE_STORE": self.options.store,
+            "CLINICARE_USER": self.options.store_user,
+            "CLINICARE_CORPUS": self.options.corpus,
+            "CLINICARE_READERS": self.options.readers,
+        }
         return {**super()._compose_env_vars(include_os_env), **chart}
 
     @override

@@ -5,25 +5,25 @@ import logging
 import os
 import shutil
 import signal
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from harness.containers.engine import docker
+from harness.containers.agent import agent_config
+from harness.containers.compose import write_joining
+from harness.containers.engine import docker, follow_engine
 from harness.containers.leftovers import remove_leftovers, trial_name
-from harness.errors import EngineError, RunError, UnknownSystemError
+from harness.errors import EngineError, HarnessError, RunError
 from harness.job import Job, Setting
+from harness.policies import corpus_folder
+from harness.readers import readers_json, readers_of
 from harness.systems import System
 from harness.taskset import Task, TaskSet
 
-# before Harbor is imported: no telemetry, and no price list fetched from the network
-os.environ["HARBOR_TELEMETRY"] = "off"
-os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
-
-from harbor.agents.factory import AgentFactory
+# isort: split
+# after the agent's module, which says how Harbor is to behave
 from harbor.models.agent.context import AgentContext
-from harbor.models.agent.name import AgentName
-from harbor.models.trial.config import AgentConfig, EnvironmentConfig, TaskConfig, TrialConfig
+from harbor.models.trial.config import EnvironmentConfig, TaskConfig, TrialConfig
 from harbor.models.trial.error_policy import ERROR_POLICIES, ErrorPolicyOverride
 from harbor.models.trial.result import TrialResult
 from harbor.trial.hooks import TrialEvent, TrialHookEvent
@@ -32,17 +32,15 @@ from harbor.trial.trial import Trial
 from harness.containers.environment import EnvironmentLostError, TrialEnvironment
 from harness.record import MAX_TRIES, attempt_metadata, shortened
 
-# stderr is the run's: each trial has its log, asyncio warns of commands that end while they are being ended,
-# and a log that cannot be written is a full disk, which is told once
-logging.getLogger("harbor").addHandler(logging.NullHandler())
+# stderr is the run's: asyncio warns of commands that end while they are being ended, and a log that cannot be
+# written is a full disk, which is told once
 logging.getLogger("asyncio").setLevel(logging.ERROR)
 logging.raiseExceptions = False
 
 _ENVIRONMENT = f"{TrialEnvironment.__module__}:{TrialEnvironment.__name__}"
-_UTILITIES = (AgentName.ORACLE.value, AgentName.NOP.value)
-"""Agents of Harbor that need no server told: they do what the task says, or nothing."""
-
 _LEAST_FREE = 256 << 20
+_ENGINE_SECONDS = 1.0
+_RESUME = "mend the cause and run the same command again; whole trials are kept"
 _GO_ON = "see to the disk and run the same command again; whole trials are kept"
 
 _GRADED: dict[str, ErrorPolicyOverride] = {
@@ -55,24 +53,6 @@ _GRADED: dict[str, ErrorPolicyOverride] = {
 }
 """Harbor reads some failures out of an agent's output, and would not score them: the agent would have bought
 itself another try. Whatever is raised while the agent runs is scored, unless a container was lost."""
-
-
-def require_agent(system: System) -> None:
-    """UnknownSystemError if Harbor has no such agent, or one that cannot be given the chart server."""
-    agent = _agent(system)
-    called = agent.name or agent.import_path
-    try:
-        kind = AgentFactory.get_agent_class_from_config(agent)
-    except (ValueError, ImportError, AttributeError) as error:
-        raise UnknownSystemError(
-            f"system {system.tag}: Harbor has no agent to be had as {called} ({error})",
-            "name one that `harbor run --help` lists, or the module:class of your own",
-        ) from error
-    if agent.name not in _UTILITIES and not kind.capabilities.mcp_servers:
-        raise UnknownSystemError(
-            f"system {system.tag}: the agent {called} takes no MCP servers, and the chart is one",
-            "name another; one of your own declares capabilities = AgentCapabilities(mcp_servers=True)",
-        )
 
 
 def run_trials(
@@ -104,15 +84,24 @@ async def _run_all(
 
     async def run(task_id: str, system: System) -> None:
         async with places:
-            await _Desk(tasks.task(task_id), system, setting.store, job).run()
+            await _Desk(tasks.task(task_id), system, setting, job).run()
             advance()
 
     try:
         async with asyncio.TaskGroup() as group:
-            for task_id, system in trials:
-                group.create_task(run(task_id, system))
-    except* (RunError, EngineError, OSError) as errors:
-        raise _first(errors.exceptions, setting.job) from None
+            watching = group.create_task(_watch_engine())
+            await asyncio.wait([group.create_task(run(task_id, system)) for task_id, system in trials])
+            watching.cancel()
+    except* Exception as errors:  # noqa: BLE001 - which of them is told is decided there
+        raise _first(_causes(errors), setting.job) from None
+
+
+async def _watch_engine() -> None:
+    """RunError as soon as the engine is gone: each trial would find out by itself, after waiting for it in vain."""
+    while True:
+        await follow_engine()
+        await asyncio.to_thread(_require_engine)
+        await asyncio.sleep(_ENGINE_SECONDS)
 
 
 def _end_on_signals() -> None:
@@ -124,22 +113,38 @@ def _end_on_signals() -> None:
             asyncio.get_running_loop().add_signal_handler(number, this.cancel)
 
 
-def _first(errors: Sequence[BaseException], job: Path) -> BaseException:
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """What was raised, out of the groups that it was put in."""
+    if isinstance(error, BaseExceptionGroup):
+        for inner in error.exceptions:
+            yield from _causes(inner)
+    else:
+        yield error
+
+
+def _first(errors: Iterable[BaseException], job: Path) -> BaseException:
     """The error to tell of several that have one cause."""
-    told = [error for error in errors if isinstance(error, (RunError, EngineError))]
+    causes = list(errors)
+    told = [error for error in causes if isinstance(error, HarnessError)]
     if told:
         return told[0]
-    why = getattr(errors[0], "strerror", None) or errors[0]
-    return RunError(f"{job} cannot be written to: {why}", _GO_ON)
+    first = causes[0]
+    if isinstance(first, OSError):
+        return RunError(f"{job} cannot be written to: {first.strerror or first}", _GO_ON)
+    return RunError(f"a trial could not be run: {type(first).__name__}: {_one_line(first)}", _RESUME)
+
+
+def _one_line(told: object) -> str:
+    return " ".join(str(told).split())
 
 
 class _Desk:
     """One trial, tried until it is whole or has died too often."""
 
-    def __init__(self, task: Task, system: System, store: Path, job: Job) -> None:
+    def __init__(self, task: Task, system: System, setting: Setting, job: Job) -> None:
         self._task = task
         self._system = system
-        self._store = store
+        self._setting = setting
         self._job = job
         self._partial = job.partial(task.id, system.tag)
 
@@ -155,6 +160,13 @@ class _Desk:
         _write_result(folder, results, self._system, self._job.trial(self._task.id, self._system.tag))
         self._job.keep(folder, self._task.id, self._system.tag)
         shutil.rmtree(self._partial, ignore_errors=True)
+
+    def _compose(self) -> list[Path]:
+        """The system's compose files as Compose is given them, in the folder that goes when the trial is whole."""
+        self._partial.mkdir()
+        return write_joining(
+            self._system.harbor.compose if self._system.harbor else (), self._partial.resolve()
+        )
 
     async def _attempt(self) -> TrialResult:
         trial = await Trial.create(self._config())
@@ -177,6 +189,7 @@ class _Desk:
             environment.require_whole()
 
         _let_logs_be_anything(trial)
+        trial.logger.addFilter(_on_one_line)
         trial.add_hook(TrialEvent.AGENT_START, begin)
         trial.add_hook(TrialEvent.AGENT_END, end)
         trial.add_hook(TrialEvent.VERIFICATION_START, score)
@@ -187,30 +200,19 @@ class _Desk:
             task=TaskConfig(path=self._task.folder.resolve(), source=self._task.folder.parent.name),
             trial_name=trial_name(self._job.path),
             trials_dir=self._partial.resolve(),
-            agent=_agent(self._system),
+            agent=agent_config(self._system),
             environment=EnvironmentConfig(
                 import_path=_ENVIRONMENT,
-                kwargs={"store": str(self._store.resolve()), "store_user": f"{os.getuid()}:{os.getgid()}"},
-                extra_docker_compose=list(self._system.harbor.compose) if self._system.harbor else [],
+                kwargs={
+                    "store": str(self._setting.store.resolve()),
+                    "store_user": f"{os.getuid()}:{os.getgid()}",
+                    "corpus": str(corpus_folder(self._setting.corpus).resolve()),
+                    "readers": readers_json(readers_of(self._system, "docker", self._setting.readers)),
+                },
+                extra_docker_compose=self._compose(),
             ),
             override_error_policy=_GRADED,
         )
-
-
-def _agent(system: System) -> AgentConfig:
-    harbor = system.harbor
-    if harbor is None:
-        raise UnknownSystemError(
-            f"system {system.tag} runs in no container", "give it a [system.harbor] table"
-        )
-    own = ":" in harbor.agent
-    return AgentConfig(
-        name=None if own else harbor.agent,
-        import_path=harbor.agent if own else None,
-        model_name=harbor.model,
-        kwargs=dict(harbor.options),
-        env=dict(harbor.environment),
-    )
 
 
 def _let_logs_be_anything(trial: Trial) -> None:
@@ -226,6 +228,15 @@ def _let_logs_be_anything(trial: Trial) -> None:
     trial._sync_agent_output = read_if_possible
 
 
+def _on_one_line(record: logging.LogRecord) -> bool:
+    """An agent that left no report, say, is a line in the trial's log, without where in Harbor it was noticed."""
+    error = record.exc_info[1] if record.exc_info else None
+    if error is not None:
+        record.msg, record.args = _one_line(f"{record.getMessage()}: {type(error).__name__}: {error}"), ()
+        record.exc_info = None
+    return True
+
+
 def _is_dead(result: TrialResult) -> bool:
     return result.verifier_result is None or not result.verifier_result.rewards
 
@@ -236,7 +247,14 @@ def _write_result(folder: Path, results: Sequence[TrialResult], system: System, 
     causes = [result.exception_info.exception_type for result in results[:-1] if result.exception_info]
     context = last.agent_result or AgentContext()
     metadata = (context.metadata or {}) | attempt_metadata(system, "docker", len(results), causes)
-    config = last.config.model_copy(update={"trial_name": place.name, "trials_dir": place.parent})
+    compose = list(system.harbor.compose) if system.harbor else []
+    config = last.config.model_copy(
+        update={
+            "trial_name": place.name,
+            "trials_dir": place.parent,
+            "environment": last.config.environment.model_copy(update={"extra_docker_compose": compose}),
+        }
+    )
     result = last.model_copy(
         update={
             "trial_name": place.name,
@@ -252,6 +270,13 @@ def _write_result(folder: Path, results: Sequence[TrialResult], system: System, 
 
 def _require_machine(job: Path) -> None:
     """RunError if a trial died because the engine is gone or the disk is full: the next one would too."""
+    _require_engine()
+    free = shutil.disk_usage(job).free
+    if free < _LEAST_FREE:
+        raise RunError(f"the disk is full: {free >> 20} MB are free where {job} is", _GO_ON)
+
+
+def _require_engine() -> None:
     try:
         docker("version", "--format", "{{.Server.Version}}")
     except EngineError as error:
@@ -259,6 +284,3 @@ def _require_machine(job: Path) -> None:
             f"the container engine went away: {error.message}",
             "start it and run the same command again; whole trials are kept",
         ) from error
-    free = shutil.disk_usage(job).free
-    if free < _LEAST_FREE:
-        raise RunError(f"the disk is full: {free >> 20} MB are free where {job} is", _GO_ON)

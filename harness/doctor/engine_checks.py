@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from ipaddress import IPv4Network
 
@@ -25,6 +26,17 @@ _WIDEN = (
 )
 _TRIAL = re.compile(r"__(env|verifier__.+|.+__[0-9a-f]{8})$")
 """How Harbor's compose projects end: a trial's name, then the environment; a long verifier's in a hash."""
+
+
+@dataclass(frozen=True)
+class Trials:
+    """The compose projects of trials on the engine, by whether anybody may still need them."""
+
+    running: tuple[str, ...] = ()
+    """Of jobs that a process runs now."""
+    perhaps: tuple[str, ...] = ()
+    """Of jobs that are not known here, and young enough to run."""
+    left: tuple[str, ...] = ()
 
 
 def check_engine(engine: Engine | EngineError) -> Check:
@@ -107,7 +119,9 @@ def _state(image: ImageState) -> str:
     return "built from other code" if image.present else "missing"
 
 
-def check_pools(engine: Engine, things: Sequence[Thing], routes: Iterable[IPv4Network]) -> Check:
+def check_pools(
+    engine: Engine, things: Sequence[Thing], routes: Iterable[IPv4Network], trials: Trials
+) -> Check:
     """Whether as many networks as trials at a time can still be made."""
     taken = [*(subnet for thing in things for subnet in thing.subnets), *routes]
     left, whole = networks_left(engine.pools, taken), networks_in(engine.pools)
@@ -115,37 +129,48 @@ def check_pools(engine: Engine, things: Sequence[Thing], routes: Iterable[IPv4Ne
     found = f"room for {left} more networks of {whole} in {pools}; a trial needs one"
     if left >= TRIALS_AT_A_TIME:
         return Check("address pools", "ok", found)
-    old = any(thing.kind == "network" and _is_trials(thing) for thing in things)
+    old = any(thing.kind == "network" and thing.project in trials.left for thing in things)
     first = "remove what earlier trials left (see leftovers), or " if old else ""
     return Check("address pools", "problem", found, first + _WIDEN)
 
 
-def check_leftovers(things: Sequence[Thing], now: datetime, limits: Limits) -> Check:
-    """What earlier trials left behind; what is younger than a trial can last may still be in use."""
-    trials: dict[str, list[Thing]] = {}
-    for thing in things:
-        if _is_trials(thing):
-            trials.setdefault(thing.project, []).append(thing)
+def sort_trials(things: Iterable[Thing], now: datetime, limits: Limits, jobs: Mapping[str, bool]) -> Trials:
+    """Tell trials that run from leftovers.
+
+    `jobs` says, of those that are known, by how the names of their trials begin, whether one is run now.
+    Of any other job, what is older than a trial can last is left.
+    """
     oldest = now - timedelta(seconds=limits.seconds)
-    young = {project for project, parts in trials.items() if any(_since(part, oldest) for part in parts)}
-    old = sorted(set(trials) - young)
+    young = {thing.project for thing in things if _is_trials(thing) and _since(thing, oldest)}
+    sorts: dict[str, list[str]] = {"running": [], "perhaps": [], "left": []}
+    for project in sorted({thing.project for thing in things if _is_trials(thing)}):
+        run_now = next((held for prefix, held in jobs.items() if project.startswith(prefix)), None)
+        if run_now is None:
+            sorts["perhaps" if project in young else "left"].append(project)
+        else:
+            sorts["running" if run_now else "left"].append(project)
+    return Trials(**{name: tuple(projects) for name, projects in sorts.items()})
+
+
+def check_leftovers(things: Sequence[Thing], now: datetime, limits: Limits, trials: Trials) -> Check:
+    """What earlier trials left behind; what runs, or may run, is counted and never named for removal."""
+    oldest = now - timedelta(seconds=limits.seconds)
     probes = [thing for thing in things if thing.probe and not _since(thing, oldest)]
-    if not old and not probes:
-        return _nothing_old(sorted(young), limits)
-    parts = [part for project in old for part in trials[project]] + probes
+    said = []
+    if trials.running:
+        said.append(f"{len(trials.running)} trials of a job that is being run")
+    if trials.perhaps:
+        said.append(f"{len(trials.perhaps)} younger than {limits.seconds // 60} min, perhaps still running")
+    if not trials.left and not probes:
+        wait = "look again later, or name the folder of their job: --jobs-dir" if trials.perhaps else ""
+        return Check("leftovers", "ok", "; ".join(said) or "nothing left of earlier trials", wait)
+    parts = [thing for thing in things if thing.project in trials.left] + probes
     counts = [(sum(part.kind == kind for part in parts), kind) for kind in ("container", "network", "volume")]
     found = ", ".join(f"{number} {kind}{'s' * (number > 1)}" for number, kind in counts if number)
-    commands = [_removal(old)] if old else []
+    commands = [_removal(trials.left)] if trials.left else []
     commands += [_probe_removal(probe) for probe in sorted({thing.probe for thing in probes})]
-    what = f"{found} of {len(old)} ended trials" if old else f"{found} of an earlier doctor"
-    return Check("leftovers", "warning", what, "; ".join(commands))
-
-
-def _nothing_old(young: list[str], limits: Limits) -> Check:
-    if not young:
-        return Check("leftovers", "ok", "nothing left of earlier trials")
-    found = f"{len(young)} trials younger than {limits.seconds // 60} min, perhaps still running"
-    return Check("leftovers", "ok", found, f"if no run is under way: {_removal(young)}")
+    what = f"of {len(trials.left)} ended trials" if trials.left else "of an earlier doctor"
+    return Check("leftovers", "warning", "; ".join([f"{found} {what}", *said]), "; ".join(commands))
 
 
 def _is_trials(thing: Thing) -> bool:
@@ -156,7 +181,7 @@ def _since(thing: Thing, oldest: datetime) -> bool:
     return thing.created is not None and thing.created >= oldest
 
 
-def _removal(projects: list[str]) -> str:
+def _removal(projects: Sequence[str]) -> str:
     """The command that removes what these compose projects left; it needs none of their files."""
     down = "docker compose --project-name {} down --volumes --remove-orphans"
     if len(projects) == 1:

@@ -3,13 +3,14 @@
 import json
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from ipaddress import AddressValueError, IPv4Network
 from typing import Any
 
 from harness.containers.engine import docker
+from harness.containers.leftovers import PREFIX
 from harness.doctor.pools import DEFAULT_POOLS, Pool
 from harness.errors import EngineError
 
@@ -201,8 +202,22 @@ def _containers() -> list[Thing]:
 
 
 def _volumes() -> list[Thing]:
+    """The volumes; when one was made only its own description says, and that is asked of trials' alone."""
     lines = _listed("volume", "ls", "{{.Name}}")
-    return [Thing("volume", name, project, probe) for name, project, probe in lines]
+    own = [name for name, _, _ in lines if name.startswith(PREFIX)]
+    made = _made(own) if own else {}
+    return [Thing("volume", name, project, probe, created=made.get(name)) for name, project, probe in lines]
+
+
+def _made(volumes: Sequence[str]) -> dict[str, datetime]:
+    """When these volumes were made; now, if one ended between being listed and being looked at: trials run."""
+    try:
+        return {
+            each["Name"]: _moment(each["CreatedAt"])
+            for each in json.loads(_ask("volume", "inspect", *volumes))
+        }
+    except EngineError:
+        return dict.fromkeys(volumes, datetime.now(UTC))
 
 
 def _listed(*words: str) -> list[list[str]]:

@@ -1,6 +1,6 @@
 """The whole examination: gather, then check."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,9 +9,11 @@ from harness.doctor import engine_checks, host_checks
 from harness.doctor.check import Check, unknown
 from harness.doctor.engine_facts import Engine, EngineFacts, gather_engine, tried
 from harness.doctor.host_facts import (
+    choose_store,
     container_user,
     free_space,
     gather_corpus,
+    gather_jobs,
     gather_store,
     host_routes,
 )
@@ -27,7 +29,8 @@ Images = Mapping[str, ImageState] | EngineError
 class Places:
     """Where the user keeps things."""
 
-    store: Path
+    stores: Sequence[Path]
+    """Where to look for one; the first that is there counts."""
     jobs: Path
 
 
@@ -43,10 +46,13 @@ def examine(
         engine_checks.check_compose(facts.compose),
         engine_checks.check_buildx(facts.buildx),
         _check_images(images),
-        *_room(facts, limits),
+        *_room(facts, limits, places.jobs),
         host_checks.check_disk(_free(facts.engine, places), limits),
         *_isolation(facts.engine, images, quick, tell),
-        host_checks.check_store(gather_store(places.store, container_user(environment), _maps(facts))),
+        host_checks.check_store(
+            gather_store(choose_store(places.stores), container_user(environment), _maps(facts)),
+            places.stores,
+        ),
         host_checks.check_corpus(gather_corpus()),
         host_checks.check_keys(name for name, value in environment.items() if value),
         host_checks.check_telemetry(environment.get(host_checks.TELEMETRY)),
@@ -68,7 +74,7 @@ def _check_images(images: Images) -> Check:
     return engine_checks.check_images(images, remedy)
 
 
-def _room(facts: EngineFacts, limits: Limits) -> Iterator[Check]:
+def _room(facts: EngineFacts, limits: Limits, jobs: Path) -> Iterator[Check]:
     """Of the engine: clock, memory, address pools and leftovers."""
     engine, things = facts.engine, facts.things
     if isinstance(engine, EngineError):
@@ -80,8 +86,10 @@ def _room(facts: EngineFacts, limits: Limits) -> Iterator[Check]:
         for name in ("address pools", "leftovers"):
             yield Check(name, "warning", things.message, things.remedy)
         return
-    yield engine_checks.check_pools(engine, things, host_routes() if engine.shares_disk else ())
-    yield engine_checks.check_leftovers(things, engine.now, limits)
+    trials = engine_checks.sort_trials(things, engine.now, limits, gather_jobs(jobs))
+    routes = host_routes() if engine.shares_disk else ()
+    yield engine_checks.check_pools(engine, things, routes, trials)
+    yield engine_checks.check_leftovers(things, engine.now, limits, trials)
 
 
 def _free(engine: Engine | EngineError, places: Places) -> dict[str, int | None]:

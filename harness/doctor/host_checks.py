@@ -1,6 +1,7 @@
 """Checks of this machine: disk, store, corpus, keys, telemetry."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 
 from harness.doctor.check import Check, gigabytes
 from harness.doctor.host_facts import CorpusFacts, StoreFacts
@@ -33,13 +34,14 @@ def check_disk(free: Mapping[str, int | None], limits: Limits) -> Check:
     return Check("disk", "problem" if least < limits.storage else "warning", found, remedy)
 
 
-def check_store(store: StoreFacts) -> Check:
-    """Whether there is a store, whole and readable in containers."""
+def check_store(store: StoreFacts, looked: Sequence[Path] = ()) -> Check:
+    """Whether there is a store, whole and readable in containers; `looked` is where one was looked for."""
     make = f"make one: harness demo, or mcp-mimic import SOURCE… --store {store.path}"
     if store.trouble is not None:
         message, remedy = store.trouble
         if store.absent:
-            return Check("store", "warning", message, make)
+            places = " nor ".join(map(str, looked or [store.path]))
+            return Check("store", "warning", f"no store at {places}", f"name one with --store, or {make}")
         return Check("store", "problem", message, remedy)
     found = f"{store.path}: {store.classification}, {store.release}, {_short(store.fingerprint)}"
     if store.unreadable:

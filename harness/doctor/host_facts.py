@@ -1,16 +1,20 @@
 """What this machine has, apart from its engine."""
 
+import fcntl
 import os
 import shutil
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
 
+from harness.containers.leftovers import job_prefix
 from harness.data import data_folder
 from harness.errors import HarnessError
+from harness.job import LOCK_FILE
 from mcp_mimic.errors import ChartServerError
+from mcp_mimic.store.manifest import MANIFEST_FILE
 from mcp_mimic.store.store import Store
 
 _ROUTES = Path("/proc/net/route")
@@ -77,6 +81,27 @@ def _readable(found: os.stat_result, user: tuple[int, int], maps_users: bool) ->
         if gid == found.st_gid:
             return found.st_mode >> 3 & needed == needed
     return found.st_mode & needed == needed
+
+
+def choose_store(places: Sequence[Path]) -> Path:
+    """The first place where there is a store, or else the first one."""
+    there = (place for place in places if os.path.exists(place / MANIFEST_FILE))  # noqa: PTH110 - raises nothing
+    return next(there, places[0])
+
+
+def gather_jobs(folder: Path) -> dict[str, bool]:
+    """Of the jobs in a folder: how the names of their trials begin → whether a process runs the job now."""
+    return {job_prefix(lock.parent): _is_held(lock) for lock in folder.glob(f"*/{LOCK_FILE}")}
+
+
+def _is_held(lock: Path) -> bool:
+    """Whether a process holds the lock; one that cannot be tried may be held."""
+    try:
+        with lock.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    return False
 
 
 def container_user(environment: Mapping[str, str]) -> tuple[int, int]:

@@ -44,8 +44,12 @@ def main() -> None:
 
 
 def bound_process(memory_mb: int, seconds: int) -> None:
-    """Bound this process for good: memory from here on, processor time, and no file may be written."""
+    """Bound this process for good: memory from here on, processor time, and no file may be written.
+
+    Where the machine or the container runs out of memory all the same, the kernel ends this process first.
+    """
     if sys.platform == "linux":
+        Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
         room = pages * resource.getpagesize() + memory_mb * _MB
         resource.setrlimit(resource.RLIMIT_AS, (room, room))

@@ -5,6 +5,8 @@ for one. It is written to be read lazily over a large store: filters on plain co
 and columns that nobody asks for are not read.
 """
 
+from functools import cache
+
 from mcp_mimic.store.availability import AVAILABILITY, MICRO_DRAWN
 from mcp_mimic.store.rules import Availability, InAdmission, Never, Rule, Until, WithRow
 from mcp_mimic.store.tables import TABLES, Table
@@ -20,6 +22,7 @@ DICTIONARIES: tuple[str, ...] = tuple(name for name in SERVED_TABLES if not TABL
 """Those of them that describe items and codes and belong to no subject."""
 
 
+@cache
 def served_columns(table: str) -> tuple[str, ...]:
     """The official columns of `table` that are ever served, in official order."""
     rules = AVAILABILITY[table].columns

@@ -8,7 +8,9 @@ the lines, it leads back to the subject for whoever holds the record. The audit 
 
 import os
 import secrets
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -30,18 +32,46 @@ AUDIT_FILE = "audit.jsonl"
 REPORT_FILE = "report.md"
 
 
+@dataclass(frozen=True)
+class _End:
+    """Where the chain stands after a line: calls and characters up to it, and its hash."""
+
+    calls: int = 0
+    chars: int = 0
+    hash: str = ""
+
+
+@dataclass(eq=False)
+class Entry:
+    """A line that has its place in the chain and is on its way to the disk; `AuditLog.settle` waits for it."""
+
+    text: str
+    end: _End
+    publish: Callable[[], None]
+    settled: bool = False
+    error: Exception | None = None
+
+
+def _nothing() -> None:
+    """What most lines publish."""
+
+
 class AuditLog:
     """One session's audit; without a folder the chain runs, but nothing is kept.
 
-    Not locked by itself: the session calls it under its own lock, so that the order of the sequence
-    numbers is the order of the lines.
+    Who numbers calls holds `turn`, so that the order of the sequence numbers is the order of the lines. Nobody
+    needs it to wait for the disk: the lines of calls that arrive while others are being synced are written and
+    synced together. A line that does not get there takes those after it along; the chain goes on from the last
+    one that did, so the next call has the number of the first that failed.
     """
 
     def __init__(self, folder: Path | None, grant: Grant, server_version: str) -> None:
-        self.calls = 0
-        self.chars = 0
+        self.turn = threading.RLock()
         self.sealed = False
-        self._hash = ""
+        self._sealing = threading.Lock()
+        self._writing = threading.Lock()
+        self._pending: list[Entry] = []
+        self._end = self._kept = _End()
         self._file: AuditFile | None = None
         self._closed = False
         header = {
@@ -54,14 +84,14 @@ class AuditLog:
             "started": _now(),
         }
         if folder is None:
-            self._append(header, first=True)
+            self._begin(header)
             return
         self._file = AuditFile(folder / AUDIT_FILE)
         try:
             reading = _earlier(self._file.take_over(), folder, header)
             if reading is None:
                 _set_earlier_report_aside(folder)
-                self._append(header, first=True)
+                self._begin(header)
             else:
                 self._continue(reading)
         except ToolError as error:
@@ -75,11 +105,21 @@ class AuditLog:
             raise
 
     @property
+    def calls(self) -> int:
+        """How many calls have a number."""
+        return self._end.calls
+
+    @property
+    def chars(self) -> int:
+        """How many characters their answers have."""
+        return self._end.chars
+
+    @property
     def next_call(self) -> int:
         """The sequence number of the next call that is written."""
         return self.calls + 1
 
-    def call(
+    def enter(
         self,
         *,
         tool: str,
@@ -90,8 +130,12 @@ class AuditLog:
         eids: Sequence[str],
         chars: int,
         ms: int,
-    ) -> int:
-        """Write one call's line and return its sequence number; ToolError if it cannot be written."""
+        publish: Callable[[], None] = _nothing,
+    ) -> Entry:
+        """Give a call its number and place; under `turn`. `settle` must follow before anything of it leaves.
+
+        `publish` is called once the line is on disk, in the order of the lines. ToolError if the audit is closed.
+        """
         line = {
             "seq": self.next_call,
             "t": _now(),
@@ -104,53 +148,128 @@ class AuditLog:
             "chars": chars,
             "ms": ms,
         }
-        self._append(line)
-        self.calls += 1
-        self.chars += chars
-        return self.calls
+        return self._enter(line, calls=1, chars=chars, publish=publish)
+
+    def settle(self, entry: Entry) -> None:
+        """Wait until a line is on disk and published; not under `turn`. ToolError if either failed."""
+        with self._writing:
+            if not entry.settled:
+                self._write_pending()
+        if entry.error is not None:
+            raise entry.error
+
+    def call(self, **told: Any) -> int:
+        """Write one call's line and return its sequence number; ToolError if it cannot be written."""
+        with self.turn:
+            entry = self.enter(**told)
+        self.settle(entry)
+        return entry.end.calls
 
     def seal(self, *, unlogged: int = 0) -> dict[str, Any]:
         """Close the chain: no line can follow. Sealing twice gives the same seal's numbers."""
-        if not self.sealed:
-            self._append({"sealed": True, "calls": self.calls, "t": _now(), "unlogged": unlogged})
-            self.sealed = True
-            self.close()
-        return {"calls": self.calls, "hash": self._hash}
+        with self._sealing:
+            if not self.sealed:
+                self._seal(unlogged)
+                self.close()
+            return {"calls": self._end.calls, "hash": self._end.hash}
 
     def close(self) -> None:
         """Let the file go, sealed or not."""
-        if self._file is not None:
-            self._file.close()
-            self._file = None
-        self._closed = True
+        with self._writing:
+            self._closed = True
+            if self._file is not None:
+                self._file.close()
+                self._file = None
 
     def problem(self) -> str | None:
-        """Why no call could be audited now, or None; under the session's lock, like a call."""
-        if self.sealed or self._closed:
-            return "the audit is closed"
-        try:
-            if self._file is not None:
-                self._file.check()
-        except OSError as error:
-            return str(error.strerror)
-        return None
+        """Why no call could be audited now, or None."""
+        with self._writing:
+            if self.sealed or self._closed:
+                return "the audit is closed"
+            try:
+                if self._file is not None:
+                    self._file.check()
+            except OSError as error:
+                return str(error.strerror)
+            return None
 
-    def _append(self, line: Mapping[str, Any], *, first: bool = False) -> None:
-        if self.sealed or self._closed:
-            raise ToolError(
-                "the audit of this session is closed", "no further call is possible", code="sealed"
-            )
-        body = dict(line) if first else {**line, "prev": self._hash}
-        digest = chain_hash("" if first else self._hash, body)
+    def _begin(self, header: Mapping[str, Any]) -> None:
+        """The first line, which has no line before it."""
+        digest = chain_hash("", header)
         if self._file is not None:
-            self._file.append(canonical_json({**body, "hash": digest}))
-        self._hash = digest
+            self._file.append(canonical_json({**header, "hash": digest}))
+        self._end = self._kept = _End(hash=digest)
 
     def _continue(self, reading: AuditReading) -> None:
-        self.calls = len(reading.calls)
-        self.chars = sum(int(line.get("chars", 0)) for line in reading.calls)
         last = reading.calls[-1] if reading.calls else reading.header
-        self._hash = str((last or {})["hash"])
+        chars = sum(int(line.get("chars", 0)) for line in reading.calls)
+        self._end = self._kept = _End(len(reading.calls), chars, str((last or {})["hash"]))
+
+    def _seal(self, unlogged: int) -> None:
+        """Write the seal behind the lines that wait; what comes while it is written is refused."""
+        with self.turn:
+            entry = self._enter({"sealed": True, "calls": self.calls, "t": _now(), "unlogged": unlogged})
+            self.sealed = True
+        try:
+            self.settle(entry)
+        except BaseException:
+            self.sealed = False
+            raise
+
+    def _enter(
+        self,
+        line: Mapping[str, Any],
+        *,
+        calls: int = 0,
+        chars: int = 0,
+        publish: Callable[[], None] = _nothing,
+    ) -> Entry:
+        self._require_open()
+        if self.sealed:
+            raise _over()
+        body = {**line, "prev": self._end.hash}
+        digest = chain_hash(self._end.hash, body)
+        end = _End(self._end.calls + calls, self._end.chars + chars, digest)
+        entry = Entry(canonical_json({**body, "hash": digest}), end, publish)
+        self._end = end
+        self._pending.append(entry)
+        return entry
+
+    def _write_pending(self) -> None:
+        """Bring all lines that wait to the disk together; under `_writing`."""
+        with self.turn:
+            entries, self._pending = self._pending, []
+        try:
+            self._require_open()
+            if self._file is not None:
+                self._file.append(*(entry.text for entry in entries))
+        except Exception as error:  # noqa: BLE001 whatever it is, those who wait must learn it
+            self._take_back(entries, error)
+            return
+        self._kept = entries[-1].end
+        for entry in entries:
+            try:
+                entry.publish()
+            except Exception as error:  # noqa: BLE001 it is its own call's alone
+                entry.error = error
+            entry.settled = True
+
+    def _require_open(self) -> None:
+        if self._closed:
+            raise _over()
+
+    def _take_back(self, entries: Sequence[Entry], error: Exception) -> None:
+        """Fail lines that are not on disk, and those that were to follow them."""
+        with self.turn:
+            entries = [*entries, *self._pending]
+            self._pending = []
+            self._end = self._kept
+        for entry in entries:
+            entry.error, entry.settled = error, True
+
+
+def _over() -> ToolError:
+    return ToolError("the audit of this session is closed", "no further call is possible", code="sealed")
 
 
 def _earlier(lines: bytes, folder: Path, header: Mapping[str, Any]) -> AuditReading | None:

@@ -1,6 +1,6 @@
-"""The file of an audit: locked, appended to and synced line by line, and given up once it is not what was written.
+"""The file of an audit: locked, appended to and synced, and given up once it is not what was written.
 
-A line is whole on disk before `append` returns. What a killed server leaves is a whole number of lines and at
+Lines are whole on disk before `append` returns. What a killed server leaves is a whole number of lines and at
 most the beginning of one more, which the next server sets aside.
 """
 
@@ -22,7 +22,7 @@ class AuditFile:
     """One audit on disk, held under an exclusive lock for as long as it is open.
 
     SettingsError if it cannot be opened, is no regular file, or belongs to another live server. Not for two
-    threads at once: the session's lock is around it.
+    threads at once: `AuditLog` has a lock around it.
     """
 
     def __init__(self, path: Path) -> None:
@@ -48,9 +48,9 @@ class AuditFile:
                 ) from error
         return whole
 
-    def append(self, text: str) -> None:
-        """Write one line and sync it; ToolError `audit_unavailable`, saying why, if it does not get there whole."""
-        data = text.encode() + b"\n"
+    def append(self, *lines: str) -> None:
+        """Write lines and sync them once; ToolError `audit_unavailable`, saying why, if not all get there whole."""
+        data = "".join(f"{line}\n" for line in lines).encode()
         try:
             self._require_own()
             self._torn = True

@@ -21,7 +21,8 @@ from mcp_mimic.logs import event
 SEAL_SOCKET = ".seal.sock"
 _MAX_SOCKET_PATH = 100
 _TIMEOUT_SECONDS = 30
-_MAX_ID = 100
+_MAX_REQUEST = 100
+"""Bytes of a grant's id and the end of its line."""
 
 
 class SealListener:
@@ -70,9 +71,17 @@ class SealListener:
                 sealed = self._answer(connection) and self._ends
 
     def _answer(self, connection: socket.socket) -> bool:
-        """Seal and say so; a seal that could not be written, on a full disk say, may be asked for again."""
+        """Seal and say so; a seal that could not be written, on a full disk say, may be asked for again.
+
+        The request is read to its end first: a socket that is closed before would break the asker's pipe,
+        who would then take this server for dead.
+        """
+        with connection.makefile("rb") as stream:
+            asked = stream.readline(_MAX_REQUEST)
+        if not asked.endswith(b"\n"):
+            return False
         try:
-            answer = self._sealed(connection)
+            answer = self._sealed(asked.decode("ascii", "replace").strip())
         except ChartServerError as error:
             event("seal_failed", level=logging.ERROR, reason=error.code)
             connection.sendall(json.dumps({"error": error.message}).encode() + b"\n")
@@ -83,7 +92,7 @@ class SealListener:
             connection.sendall(json.dumps(answer).encode() + b"\n")
         return True
 
-    def _sealed(self, _: socket.socket) -> Mapping[str, Any]:
+    def _sealed(self, _: str) -> Mapping[str, Any]:
         return self._seal()
 
 
@@ -121,8 +130,8 @@ class GrantSealListener(SealListener):
         super().__exit__(kind, error, trace)
         os.close(self._lock)
 
-    def _sealed(self, connection: socket.socket) -> Mapping[str, Any]:
-        return self._seal_grant(connection.recv(_MAX_ID).decode("ascii", "replace").strip())
+    def _sealed(self, grant: str) -> Mapping[str, Any]:
+        return self._seal_grant(grant)
 
 
 def request_seal(folder: Path, grant: str | None = None) -> dict[str, Any]:
@@ -145,11 +154,13 @@ def request_seal(folder: Path, grant: str | None = None) -> dict[str, Any]:
                 answer = json.loads(stream.readline() or b"null")
     except (OSError, ValueError) as error:
         raise SealError(
-            f"no live server answers in {folder}", "a dead server's audit stays unsealed; run the trial again"
+            f"no live server answers in {folder}",
+            "start it again on that audit and seal while it runs; a trial whose server died is run again",
         ) from error
     if not isinstance(answer, dict) or "error" in answer:
         said = f": {answer['error']}" if isinstance(answer, dict) else ""
-        raise SealError(f"the server in {folder} could not seal{said}", "look at the server's log")
+        remedy = "name a session of that server with --grant ID; else look at its log"
+        raise SealError(f"the server in {folder} could not seal{said}", remedy)
     return answer
 
 

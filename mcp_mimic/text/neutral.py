@@ -33,6 +33,8 @@ def is_hidden(character: str) -> bool:
 
 def neutralise(text: str) -> tuple[str, int]:
     """The text made harmless, its lines kept, and how many characters were replaced."""
+    if text.isascii() and text.isprintable() and ":" not in text:
+        return text, 0
     replaced = 0
 
     def character(match: re.Match[str]) -> str:
@@ -55,6 +57,8 @@ def neutralise_values(value: Any) -> tuple[Any, int]:
     """The same for every text in a value of JSON's types, names of keys excepted."""
     if isinstance(value, str):
         return neutralise(value)
+    if value is None or isinstance(value, int | float):
+        return value, 0
     if isinstance(value, Mapping):
         pairs = {name: neutralise_values(item) for name, item in value.items()}
         return {name: item for name, (item, _) in pairs.items()}, sum(count for _, count in pairs.values())

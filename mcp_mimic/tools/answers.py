@@ -3,6 +3,7 @@
 from functools import lru_cache
 from typing import Any, TypedDict
 
+from fastmcp.utilities.json_schema import dereference_refs
 from pydantic import TypeAdapter
 
 
@@ -262,11 +263,12 @@ def published_schema(answer: Any) -> dict[str, Any]:
     """The JSON schema of `answer`, which also admits the error that a refused call gets instead.
 
     Clients check structured results against this schema, some of them errors too; so no key but the
-    call is required of both.
+    call is required of both. Some follow no reference, so it has none; what has some would be dereferenced
+    anew for every client that lists the tools.
     """
     schema = TypeAdapter(answer).json_schema()
     problem = TypeAdapter(Problem).json_schema()
     call = {"anyOf": [{"type": "string"}, {"type": "null"}]}
     schema["properties"] = schema["properties"] | {"call": call, "error": problem}
     schema["required"] = ["call"]
-    return schema
+    return dereference_refs(schema)

@@ -18,7 +18,7 @@ from mcp_mimic.tools.window import Window
 type Row = dict[str, Any]
 """One row as it is served: `eid`, the official columns that are not null, and `label`."""
 
-_KEY = "try_cast(substr(r.eid, strpos(r.eid, ':') + 1) as bigint)"
+KEY_SQL = "try_cast(substr(r.eid, strpos(r.eid, ':') + 1) as bigint)"
 
 
 @dataclass(frozen=True)
@@ -73,15 +73,15 @@ def read_page(
         select {source.time}, {source.label or "null"}, r.* exclude ({", ".join(("available_at", *source.unread))})
         from {source.table} r {source.joins}
         where {conditions.window} and {conditions.match}
-        order by {source.time} {way} nulls last, {_KEY} {way} nulls last, r.eid {way}{source.then_by}
+        order by {source.time} {way} nulls last, {KEY_SQL} {way} nulls last, r.eid {way}{source.then_by}
         limit $limit offset $offset
         """,
         {**conditions.parameters, "limit": limit, "offset": offset},
     )
     names = [column[0] for column in found.description[2:]]
-    page = [(row[0], _served(source, names, row)) for row in found.fetchall()]
+    page = [(row[0], served(source, names, row)) for row in found.fetchall()]
     if source.detail is not None and page:
-        _add_details(cursor, source.detail, [row for _, row in page])
+        add_details(cursor, source.detail, [row for _, row in page])
     return page
 
 
@@ -106,7 +106,8 @@ def _conditions(source: Source, window: Window, chosen: Filter) -> _Conditions:
     return _Conditions(" and ".join(inside), f"coalesce({' and '.join(match)}, false)", parameters)
 
 
-def _served(source: Source, names: Sequence[str], row: Sequence[Any]) -> Row:
+def served(source: Source, names: Sequence[str], row: Sequence[Any]) -> Row:
+    """A row as it is served; `row` is the event time, the label, then the columns `names`."""
     values = dict(zip(names, row[2:], strict=True))
     served: Row = {"eid": values.pop("eid")}
     for name, value in values.items():
@@ -117,9 +118,10 @@ def _served(source: Source, names: Sequence[str], row: Sequence[Any]) -> Row:
     return served
 
 
-def _add_details(cursor: duckdb.DuckDBPyConnection, detail: Detail, rows: Sequence[Row]) -> None:
+def add_details(cursor: duckdb.DuckDBPyConnection, detail: Detail, rows: Sequence[Row]) -> None:
+    """Add to each row the rows of the detail table that share its evidence id."""
     found = cursor.execute(
-        f"select r.* exclude (available_at) from {detail.table} r where list_contains($eids::varchar[], r.eid) "
+        f"select r.* exclude (available_at) from {detail.table} r where r.eid in (select unnest($eids)) "
         f"order by r.eid, {detail.order}, r::varchar",
         {"eids": [row["eid"] for row in rows]},
     )

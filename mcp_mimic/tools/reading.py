@@ -11,7 +11,7 @@ from fastmcp.tools import ToolResult
 
 from mcp_mimic.contract import Coverage
 from mcp_mimic.tools.filters import Filter, resolve_filter
-from mcp_mimic.tools.query import Counts, Row, count_rows, read_page
+from mcp_mimic.tools.query import Counts, Row
 from mcp_mimic.tools.recording import Interval
 from mcp_mimic.tools.render import Line, Rendered, fit, shorten_texts
 from mcp_mimic.tools.session import Call
@@ -98,10 +98,10 @@ def read_rows(
         offset = 0
         if page.cursor is not None:
             offset = session.cursors.offset(_query(call, source, window, chosen, page), page.cursor)
-        counts = count_rows(cursor, source, window, chosen)
-        found = read_page(
+        rows = session.rows(cursor, table)
+        counts = rows.count(cursor, window, chosen)
+        found = rows.page(
             cursor,
-            source,
             window,
             chosen,
             newest_first=page.order == "newest",

@@ -45,7 +45,11 @@ def chart_tool(function: ToolFunction, *, answer: Any, read_only: bool = True) -
         read_only_hint=read_only, destructive_hint=False, idempotent_hint=True, open_world_hint=False
     )
     chosen = awaited if inspect.iscoroutinefunction(function) else guarded
-    marked: ToolFunction = tool(output_schema=published_schema(answer), annotations=marks)(chosen)
+    # A docstring that the framework finds makes it load a parser of docstrings, a tenth of the server's start.
+    description, chosen.__doc__ = inspect.getdoc(function), None
+    marked: ToolFunction = tool(
+        description=description, output_schema=published_schema(answer), annotations=marks
+    )(chosen)
     return marked
 
 

@@ -3,12 +3,14 @@
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from mcp_mimic.contract import Coverage
 
 _ROW_OVERHEAD = 1
 _SHORTEST = 40
+_COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 
 @dataclass(frozen=True)
@@ -20,7 +22,7 @@ class Rendered:
     coverage: Coverage | None = None
     eids: tuple[str, ...] = ()
 
-    @property
+    @cached_property
     def chars(self) -> int:
         """What the answer counts as: the longer of its two forms."""
         return max(len(self.text), compact_length(self.structured))
@@ -37,7 +39,7 @@ class Line:
 
 def compact_length(value: object) -> int:
     """Characters of a value as compact JSON."""
-    return len(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
+    return len(_COMPACT.encode(value))
 
 
 def fit(
@@ -51,6 +53,9 @@ def fit(
     `frame` builds the answer around some of the rows. A single row that does not fit is shortened in its
     long texts, and says so.
     """
+    answer = frame(lines)
+    if answer.chars <= limit:
+        return answer
     kept = list(lines[: _first_guess(lines, limit - frame(()).chars)])
     answer = frame(kept)
     while answer.chars > limit and len(kept) > 1:

@@ -25,14 +25,16 @@ from mcp_mimic.policies.corpus import Corpus
 from mcp_mimic.tools.cursor import CursorSigner
 from mcp_mimic.tools.recording import Presence, read_presence
 from mcp_mimic.tools.render import Rendered
+from mcp_mimic.tools.rows import KEPT_ROWS, TableRows, table_rows
 from mcp_mimic.tools.shelf import Note, read_notes
 from mcp_mimic.tools.sources import SOURCES
 from mcp_mimic.tools.text import problem_text
 from mcp_mimic.tools.vocabulary import Entry, read_vocabulary
+from mcp_mimic.tools.watch import WATCH
 
 
 class Session:
-    """What the calls of one grant share. Sequence numbers, limits and audit lines are under one lock."""
+    """What the calls of one grant share. Sequence numbers, limits and the audit's order are under one lock."""
 
     def __init__(
         self,
@@ -56,14 +58,16 @@ class Session:
         self.flood = Flood()
         self.queries = threading.Semaphore(1)
         """One query_chart of a session runs at a time; the others wait."""
-        self._lock = threading.Lock()
+        self._turn = audit.turn
         self._cache = threading.Lock()
         self._vocabularies: dict[str, tuple[Entry, ...]] = {}
         self._notes: dict[str, tuple[Note, ...]] = {}
+        self._rows: dict[str, TableRows] = {}
+        self._room = KEPT_ROWS
 
     def admit(self, tool: str, *, known: bool) -> Decision:
         """Count a call that starts and decide on it."""
-        with self._lock:
+        with self._turn:
             self.usage.calls += 1
             return decide(self.grant, self.usage, tool, known)
 
@@ -79,13 +83,13 @@ class Session:
 
         `publish` does what the call leaves behind once it is audited, in the audit's order.
         """
-        with self._lock:
+        with self._turn:
             if self.usage.sealed:
                 raise ToolError("the session is closed", "no further call is possible", code="sealed")
             answer = render(f"search:{self.audit.next_call}")
             if outcome == "ok" and call.tool not in UNMETERED_TOOLS:
                 self._bound(answer)
-            self.audit.call(
+            entry = self.audit.enter(
                 tool=call.tool,
                 args=call.arguments,
                 outcome=outcome,
@@ -94,28 +98,33 @@ class Session:
                 eids=answer.eids,
                 chars=answer.chars,
                 ms=round((time.monotonic() - call.started) * 1000),
+                publish=publish,
             )
-            self.usage.chars += answer.chars
-            publish()
-            return answer
+            self.usage.chars = self.audit.chars
+        try:
+            self.audit.settle(entry)
+        finally:
+            with self._turn:
+                self.usage.chars = self.audit.chars
+        return answer
 
     def overflows(self) -> bool:
         """Whether so many calls were refused that they are only counted, so that a flood fills no disk."""
-        with self._lock:
+        with self._turn:
             flooded = self.audit.calls >= FLOOD_FACTOR * self.grant.limits.calls
             self.usage.unlogged += flooded
             return flooded
 
     def problem(self) -> str | None:
         """Why this session could answer no call now, or None."""
-        with self._lock:
-            return self.audit.problem()
+        return self.audit.problem()
 
     def seal(self) -> dict[str, Any]:
         """Close the session and its audit."""
-        with self._lock:
+        with self._turn:
             self.usage.sealed = True
-            return self.audit.seal(unlogged=self.usage.unlogged)
+            unlogged = self.usage.unlogged
+        return self.audit.seal(unlogged=unlogged)
 
     def vocabulary(self, cursor: duckdb.DuckDBPyConnection, table: str) -> tuple[Entry, ...]:
         """The items or names that `table` has in this slice, read once."""
@@ -123,6 +132,14 @@ class Session:
             if table not in self._vocabularies:
                 self._vocabularies[table] = read_vocabulary(cursor, SOURCES[table])
             return self._vocabularies[table]
+
+    def rows(self, cursor: duckdb.DuckDBPyConnection, table: str) -> TableRows:
+        """The rows of `table` in this slice, which are kept while the session has room for them."""
+        with self._cache:
+            if table not in self._rows:
+                self._rows[table] = table_rows(cursor, SOURCES[table], room=self._room)
+                self._room -= self._rows[table].kept
+            return self._rows[table]
 
     def notes(self, cursor: duckdb.DuckDBPyConnection, table: str) -> tuple[Note, ...]:
         """The notes of `table` in this slice, newest first, read once."""
@@ -190,19 +207,15 @@ class Call:
         """A cursor of the slice that is interrupted when the call's seconds are over."""
         seconds = self.session.grant.limits.seconds
         with self.session.chart.cursor() as cursor:
-            timer = threading.Timer(seconds, cursor.interrupt)
-            timer.daemon = True
-            timer.start()
             try:
-                yield cursor
+                with WATCH.over(seconds, cursor.interrupt):
+                    yield cursor
             except duckdb.InterruptException as error:
                 raise ToolError(
                     f"the search took longer than {seconds} s",
                     "ask for a narrower window or fewer items",
                     code="limits.seconds",
                 ) from error
-            finally:
-                timer.cancel()
 
 
 def refusal(code: str, message: str, remedy: str) -> ToolResult:

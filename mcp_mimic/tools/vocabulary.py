@@ -1,7 +1,7 @@
 """The items and names that one table of this slice really has, and what an asked name may have meant."""
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -66,8 +66,10 @@ def _entry(source: Source, itemid: int | None, label: str, terms: str, *more: An
     return Entry(source.table, itemid, shown[0] or "", terms, shown[1], shown[2], rows, first, last)
 
 
-def suggest(asked: Iterable[str], entries: Sequence[Entry]) -> list[str]:
+def suggest(asked: Sequence[str], entries: Sequence[Entry]) -> list[str]:
     """Entries whose label, or a word of it, is close to what was asked; best first, at most eight."""
+    if not asked:
+        return []
     found: list[str] = []
     words = sorted(
         {word for entry in entries for word in (*entry.terms.split(), entry.terms) if len(word) > 2}

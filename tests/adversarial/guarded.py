@@ -105,12 +105,11 @@ def _live_another_future(rows: Rows) -> None:
     rows["hosp.drgcodes"] = rows["hosp.procedures_icd"] = rows["note.discharge"] = []
 
 
-def guarded_store(folder: Path, *, other: bool = False) -> Store:
-    """The hospital, imported; sealed as synthetic, so that anything may read it."""
-    source = write_hospital(folder / "source", guarded_rows(other=other))
+def import_guarded(store: Path, *, other: bool = False) -> None:
+    """Import the hospital; it is sealed as synthetic, so that anything may read it."""
+    source = write_hospital(store.with_name(f"{store.name}_source"), guarded_rows(other=other))
     seal_synthetic(source)
-    import_store([source], folder / "store")
-    return Store.open(folder / "store")
+    import_store([source], store)
 
 
 def guarded_grant(store: Store, **changes: Any) -> Grant:

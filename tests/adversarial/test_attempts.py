@@ -19,20 +19,14 @@ from tests.adversarial.guarded import (
     betrayals,
     command,
     guarded_session,
-    guarded_store,
     served_http,
 )
 from tests.mcp_mimic.charts import Told
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
-    return guarded_store(tmp_path_factory.mktemp("guarded"))
-
-
-@pytest.fixture(scope="module")
-def other_store(tmp_path_factory: pytest.TempPathFactory) -> Store:
-    return guarded_store(tmp_path_factory.mktemp("other"), other=True)
+def store(guarded_store: Store) -> Store:
+    return guarded_store
 
 
 def test_the_attempts_are_many_and_no_two_alike() -> None:

@@ -17,7 +17,7 @@ import pytest
 from mcp_mimic.contract import read_audit
 from mcp_mimic.store.store import Store
 from tests.adversarial.attempts import HEADERS, message
-from tests.adversarial.guarded import answers, command, guarded_store, served_http
+from tests.adversarial.guarded import answers, command, served_http
 
 HELLO = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
 READY = b'{"jsonrpc":"2.0","method":"notifications/initialized"}'
@@ -25,8 +25,8 @@ ENDLESS = {"name": "query_chart", "arguments": {"sql": "select count(*) from ran
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
-    return guarded_store(tmp_path_factory.mktemp("guarded"))
+def store(guarded_store: Store) -> Store:
+    return guarded_store
 
 
 def queries_of(folder: Path) -> list[int]:
@@ -48,7 +48,14 @@ def _audit_of_parent(process: Path) -> str:
     return arguments[arguments.index("--audit") + 1]
 
 
-def soon(condition: Callable[[], bool], seconds: float = 10) -> bool:
+def state_of(process: int) -> str:
+    """What the kernel says that a process does: running, waiting for the disk, dead but not waited for."""
+    place = Path(f"/proc/{process}")
+    return (place / "stat").read_text() + (place / "wchan").read_text()
+
+
+def soon(condition: Callable[[], bool], seconds: float = 40) -> bool:
+    """Whether the condition comes true; a loaded machine is given time, for the audit says what ended a query."""
     until = time.monotonic() + seconds
     while not condition() and time.monotonic() < until:
         time.sleep(0.05)
@@ -60,8 +67,8 @@ def test_a_query_over_http_is_stopped_and_audited_when_its_client_goes(store: St
     with served_http(tmp_path, store) as url:
         with pytest.raises(httpx.ReadTimeout):
             httpx.post(url, content=message("tools/call", ENDLESS), headers=HEADERS, timeout=1.5)
-        assert soon(lambda: not queries_of(audit), 5)
-        assert soon(lambda: len(calls_of(audit)) == 1, 5)
+        assert soon(lambda: not queries_of(audit)), [state_of(query) for query in queries_of(audit)]
+        assert soon(lambda: len(calls_of(audit)) == 1)
         assert calls_of(audit) == [("query_chart", "refused", "query.departed")]
         assert answers(url)
 

@@ -189,27 +189,43 @@ def texts(value: Any, key: str = "") -> Iterator[str]:
             yield from texts(item, key)
 
 
+def _serve_hostile(folder: Path, text: str) -> None:
+    async def run() -> None:
+        async with session(folder, hostile_chart(text), modules=MODULES) as chart:
+            for tool, arguments in CALLS:
+                await holds(chart, tool, arguments)
+
+    asyncio.run(run())
+
+
 @pytest.mark.parametrize("hostile", HOSTILE.values(), ids=HOSTILE)
 def test_hostile_text_stays_text_wherever_it_is_written(tmp_path: Path, hostile: str) -> None:
-    async def run() -> None:
-        async with session(tmp_path, hostile_chart(hostile), modules=MODULES) as chart:
-            for tool, arguments in CALLS:
-                await holds(chart, tool, arguments)
-
-    asyncio.run(run())
+    _serve_hostile(tmp_path, hostile)
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.text(alphabet=st.one_of(st.characters(), st.sampled_from('\n\r|">:[]#·lab7')), max_size=60))
+any_text = st.text(
+    alphabet=st.one_of(st.characters(), st.sampled_from('\n\r|">:[]#·lab7')), min_size=20, max_size=60
+)
+odd = settings(deadline=None, suppress_health_check=list(HealthCheck))
+
+
+@settings(odd, max_examples=3)
+@given(text=any_text)
 def test_no_text_at_all_gets_out_of_its_place(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
-    async def run() -> None:
-        folder = tmp_path_factory.mktemp("audit")
-        harmless = text.encode("utf-8", "ignore").decode().replace("\x00", "")
-        async with session(folder, hostile_chart(harmless), modules=MODULES) as chart:
-            for tool, arguments in CALLS:
-                await holds(chart, tool, arguments)
+    _serve_hostile(tmp_path_factory.mktemp("audit"), _storable(text))
 
-    asyncio.run(run())
+
+@pytest.mark.slow
+@settings(odd, max_examples=60)
+@given(text=any_text | st.text(max_size=60))
+def test_no_text_at_all_gets_out_of_its_place_at_length(
+    tmp_path_factory: pytest.TempPathFactory, text: str
+) -> None:
+    _serve_hostile(tmp_path_factory.mktemp("audit"), _storable(text))
+
+
+def _storable(text: str) -> str:
+    return text.encode("utf-8", "ignore").decode().replace("\x00", "")
 
 
 def test_the_hostile_texts_really_reach_the_answers(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from harness.build import task_id
 from harness.data import data_folder
 from harness.synthetic.plants import read_plants
 from mcp_mimic.contract import EID_KINDS, VERDICTS
-from tests.harness.built_tasks import CHARTS, KEY, World, build_world
+from tests.harness.built_tasks import CHARTS, KEY, World
 
 EID = rf"\b(?:{'|'.join(EID_KINDS)}):\w+"
 AGENT_FILES = ("instruction.md", "task.toml", "environment/docker-compose.yaml")
@@ -32,8 +32,8 @@ AGENT_FILES = ("instruction.md", "task.toml", "environment/docker-compose.yaml")
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> World:
-    return build_world(tmp_path_factory.mktemp("leaks"))
+def world(task_world: World) -> World:
+    return task_world
 
 
 def folder(world: World, name: str) -> Path:

@@ -19,8 +19,9 @@ import pytest
 from mcp_mimic.contract import read_audit
 from mcp_mimic.governance.bearer import issue, make_key
 from mcp_mimic.governance.grants import GrantFolder, make_folder
+from mcp_mimic.store.store import Store
 from tests.adversarial.attempts import HEADERS, message
-from tests.adversarial.guarded import betrayals, guarded_grant, guarded_store
+from tests.adversarial.guarded import betrayals, guarded_grant
 from tests.hospital import BEN
 
 _SERVE = """
@@ -65,9 +66,8 @@ def signed(key: bytes, claims: Any, header: Any = None, digest: str = "sha256") 
 
 
 @pytest.fixture(scope="module")
-def many(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Many]:
-    folder = tmp_path_factory.mktemp("many")
-    store = guarded_store(folder)
+def many(guarded_store: Store, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Many]:
+    folder, store = tmp_path_factory.mktemp("many"), guarded_store
     fingerprint = store.manifest.fingerprint
     grants, audits = folder / "grants", folder / "audits"
     make_folder(grants)

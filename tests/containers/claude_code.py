@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -50,16 +51,13 @@ def writing_steps(report: str) -> list[Step]:
 
 
 def write_system(
-    folder: Path,
-    script: Sequence[Step],
-    *,
-    chart_server: Mapping[str, Any] | None = None,
-    environment: Mapping[str, str] | None = None,
+    folder: Path, script: Sequence[Step], *, environment: Mapping[str, str] | None = None
 ) -> Path:
-    """A systems file, its compose file and the script, in the folder.
+    """A systems file, its compose file, the model's server and the script, in the folder.
 
-    `chart_server` overrides its compose service, `environment` adds to Claude Code's.
+    `environment` adds to Claude Code's.
     """
+    shutil.copy(_SERVER, folder / "server.py")
     (folder / "script.json").write_text(json.dumps(script), encoding="utf-8")
     model = {
         "image": image_tag("mimic"),
@@ -72,7 +70,7 @@ def write_system(
         "networks": ["chart"],
         "environment": {"MODEL_KEY": KEY},
         "entrypoint": ["python", "-I", "/server.py", "/script.json"],
-        "volumes": [f"{_SERVER}:/server.py:ro", f"{folder / 'script.json'}:/script.json:ro"],
+        "volumes": ["./server.py:/server.py:ro", "./script.json:/script.json:ro"],
         "healthcheck": {
             "test": [
                 "CMD", "python", "-I", "-c",
@@ -84,7 +82,7 @@ def write_system(
         },
     }  # fmt: skip
     main = {"depends_on": {"model": {"condition": "service_healthy"}}}
-    compose = {"services": {"main": main, "model": model, "mimic": chart_server or {}}}
+    compose = {"services": {"main": main, "model": model}}
     # every JSON document is a YAML one
     (folder / "model.yaml").write_text(json.dumps(compose, indent=1), encoding="utf-8")
     variables = {"ANTHROPIC_BASE_URL": "http://model:9000", "ANTHROPIC_API_KEY": KEY, **(environment or {})}

@@ -4,13 +4,16 @@ What Claude Code does in this image, and what that means for a trial, is in docs
 """
 
 import json
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from harness.cli import run
+from harness.digests import digest_files, task_files
 from tests.containers.claude_code import KEY, TAG, answering_script, write_system, writing_steps
 from tests.containers.conftest import Ward
 from tests.containers.scripted_model.server import Step
@@ -55,15 +58,39 @@ class Cases:
     def __init__(self, ward: Ward, task: Path, folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
         self._ward, self._task, self._folder, self._capfd = ward, task, folder, capfd
 
-    def case(self, script: list[Step], **system: Mapping[str, Any]) -> dict[str, Any]:
-        systems = write_system(self._folder, script, **system)
-        place = ["--tasks", str(self._ward.tasks), "--store", str(self._ward.store)]
+    def case(
+        self,
+        script: list[Step],
+        *,
+        chart_server: Mapping[str, Any] | None = None,
+        environment: Mapping[str, str] | None = None,
+    ) -> dict[str, Any]:
+        systems = write_system(self._folder, script, environment=environment)
+        tasks = self._tasks_with(chart_server) if chart_server else self._ward.tasks
+        place = ["--tasks", str(tasks), "--store", str(self._ward.store)]
         job = ["--jobs-dir", str(self._folder / "jobs"), "--job-name", "job"]
         chosen = ["--system", TAG, "--systems-file", str(systems), "--task-id", self._task.name]
         assert run(["case", *chosen, *place, *job]) == 0
         (line,) = self._capfd.readouterr().out.splitlines()
         told: dict[str, Any] = json.loads(line)
         return told
+
+    def _tasks_with(self, chart_server: Mapping[str, Any]) -> Path:
+        """The task alone, as if it had been built with another chart server, in a folder of its own."""
+        tasks = self._folder / "tasks"
+        shutil.copytree(self._task, tasks / self._task.name)
+        file = tasks / self._task.name / "environment" / "docker-compose.yaml"
+        compose = yaml.safe_load(file.read_bytes())
+        service = compose["services"]["mimic"]
+        healthcheck = service["healthcheck"] | chart_server.get("healthcheck", {})
+        compose["services"]["mimic"] = {**service, **chart_server, "healthcheck": healthcheck}
+        file.write_text(json.dumps(compose), encoding="utf-8")
+        manifest = json.loads((self._ward.tasks / "manifest.json").read_bytes())
+        entry = manifest["tasks"][self._task.name]
+        entry |= digest_files(task_files(tasks / self._task.name))
+        manifest["tasks"] = {self._task.name: entry}
+        (tasks / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+        return tasks
 
 
 @pytest.fixture
@@ -116,7 +143,8 @@ def test_without_a_chart_server_a_trial_is_dead_and_no_answer_is_wrong(
 
 
 def test_a_chart_server_that_dies_midway_ends_the_agent_and_kills_the_trial(cases: Cases, task: Path) -> None:
-    wait: Step = {"tool": "Bash", "input": {"command": "sleep 600", "description": "wait"}}
+    forever = "until [ -e /workspace/never ]; do sleep 1; done"  # it refuses to run a sleep alone
+    wait: Step = {"tool": "Bash", "input": {"command": forever, "description": "wait"}}
     told = cases.case(
         [_first_call(task), wait, *writing_steps("## Answer: NO\n")],
         chart_server=DIES,

@@ -37,6 +37,8 @@ WORDS = {
     "medical_ambiguity": "INDETERMINATE - medical ambiguity",
 }
 OF_ROOT_ONLY = {"become root", "trace init", "memory of init", "output of init", "kill init"}
+SECONDS_TO_PAUSE = 10
+"""What an engine may need on a machine with other work: a second where there is none."""
 """What root in the container can do to the container itself."""
 
 
@@ -305,8 +307,8 @@ def test_what_is_scored_is_the_state_at_the_end_of_the_agents_time(attacked: Att
     assert calls
     last = max(float(written[1]), datetime.fromisoformat(calls[-1]["t"]).timestamp())
     begun = datetime.fromisoformat(result["verifier"]["started_at"]).timestamp()
-    # the process is stopped with the agent, and a second or more goes by before anything is scored
-    assert ended - 1 < last < min(ended + 1, begun)
+    # the process is stopped with the agent, as fast as the engine pauses a container, before anything is scored
+    assert ended - 1 < last < min(ended + SECONDS_TO_PAUSE, begun)
     assert attacked.became("outlive") == ("ok", 1, "conflicting_answers")
 
 

@@ -13,6 +13,7 @@ import pytest
 
 from harness.containers.engine import docker
 from harness.containers.leftovers import job_prefix
+from harness.data import data_folder
 from harness.grade import grade_job
 from tests.containers.conftest import EIGHT, Ward
 from tests.harness.calls import as_logged, called, logged
@@ -119,6 +120,7 @@ def test_a_task_is_clean_to_harbors_lint(ward: Ward, tmp_path: Path) -> None:
 def test_harbor_alone_runs_a_task_too(ward: Ward, tmp_path: Path) -> None:
     setting = {
         "CLINICARE_STORE": str(ward.store),
+        "CLINICARE_CORPUS": str(data_folder("corpus")),
         "CLINICARE_USER": f"{os.getuid()}:{os.getgid()}",
         "HARBOR_TELEMETRY": "off",
         "LITELLM_LOCAL_MODEL_COST_MAP": "True",

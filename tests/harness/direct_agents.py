@@ -133,3 +133,12 @@ class FillsTheDisk:
         _, most = resource.getrlimit(resource.RLIMIT_FSIZE)
         resource.setrlimit(resource.RLIMIT_FSIZE, (1000, most))
         return Answer("## Answer: YES\n" + "and on " * 1000)
+
+
+class ReadsThePolicy:
+    """Searches the session's policies, and cites the sections that it was shown."""
+
+    async def answer(self, task: TaskView, client: Client[Any]) -> Answer:
+        found = await client.call_tool_mcp("search_policies", {"query": "measured"})
+        shown: dict[str, Any] = found.structured_content
+        return Answer("## Answer: YES\n\n" + " ".join(f"[{hit['eid']}]" for hit in shown["passages"]))

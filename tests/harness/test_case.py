@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from harness.cli import run
-from harness.taskset import digest_seen
+from harness.digests import digest_files, task_files
 from tests.harness.tiny import GOLDS, TinyWorld
 
 TASK = min(GOLDS)
@@ -62,11 +62,24 @@ def _later_as_of(task: Path) -> None:
     file.write_text(json.dumps(json.loads(file.read_text()) | {"as_of": "2150-03-09T00:00:00"}))
 
 
+def _add(name: str) -> Callable[[Path], None]:
+    def change(task: Path) -> None:
+        (task / name).parent.mkdir(parents=True, exist_ok=True)
+        (task / name).write_text("added\n")
+
+    return change
+
+
 CHANGES = {
     "instruction": _append("instruction.md"),
     "compose": _append("environment/docker-compose.yaml"),
     "settings": _append("task.toml"),
     "grant": _later_as_of,
+    "test script": _append("tests/test.sh"),
+    "a file for the chart server": _add("environment/more/extra.txt"),
+    "a file for the oracle": _add("solution/extra.txt"),
+    "a file for the verifier": _add("tests/harness/__init__.py"),
+    "a file beside all": _add("Dockerfile"),
 }
 
 
@@ -89,11 +102,32 @@ def test_a_task_that_changed_since_its_trial_is_refused_and_the_trial_stays(
     assert _snapshot(_trial(jobs)) == before
 
 
+def test_a_trial_that_was_scored_against_another_gold_is_refused(
+    world: TinyWorld, jobs: Path, capsys: Captured
+) -> None:
+    """The job as such goes on: a changed gold needs a new grading, no new run."""
+    _append("solution/plan.tsv")(world.tasks / TASK)
+    _build_again(world.tasks)
+    assert _case(world, jobs) == 0
+    capsys.readouterr()
+    gold = world.tasks / TASK / "tests" / "gold.json"
+    gold.write_text(json.dumps(json.loads(gold.read_text()) | {"rule": "another"}))
+    _build_again(world.tasks)
+    assert _case(world, jobs) == 2
+    assert f"the gold of task {TASK} has changed since {TASK}__always-yes was scored" in _refused(capsys)
+    places = ["--tasks", str(world.tasks), "--store", str(world.store), "--jobs-dir", str(jobs)]
+    assert run(["run", "--systems", "always-yes", "--only", TASK, *places]) == 0
+
+
+def test_what_a_file_manager_leaves_in_a_task_is_no_part_of_it(world: TinyWorld, jobs: Path) -> None:
+    _add("tests/.DS_Store")(world.tasks / TASK)
+    assert _case(world, jobs) == 0
+
+
 def _build_again(tasks: Path) -> None:
     """Let the manifest say that the task as it is now is the one that was built."""
     manifest = json.loads((tasks / "manifest.json").read_text())
-    seen = digest_seen(lambda name: (tasks / TASK / name).read_bytes())
-    manifest["tasks"][TASK]["agent_digest"] = seen
+    manifest["tasks"][TASK] |= digest_files(task_files(tasks / TASK))
     (tasks / "manifest.json").write_text(json.dumps(manifest))
 
 

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from harness.cli import run
+from harness.progress import trial_progress
+from harness.record import folder_checksum
 from harness.scenario import load_scenarios
-from harness.taskset import TaskSet
 from tests.harness.tiny import GOLDS, TinyWorld
 
 COMMANDS = ("synthetic", "cohort", "build", "run", "case", "grade", "demo", "images", "doctor")
@@ -83,7 +84,7 @@ def test_a_case_is_one_line_of_json_and_the_same_trial_the_second_time(
         "agent_name": "always-yes",
         "agent_version": lines[0]["agent_version"],
         "exception_type": None,
-        "task_checksum": TaskSet.open(tiny.tasks).task(task).entry.agent_digest,
+        "task_checksum": folder_checksum(tiny.tasks / task),
         "graded": True,
         "grading": {
             "reward": 1.0,
@@ -165,7 +166,7 @@ def _script(tiny: TinyWorld, place: Path, own: Path, systems: str) -> subprocess
     places = ["--tasks", str(tiny.tasks), "--store", str(tiny.store), "--systems-file", str(own)]
     environment = {"PATH": os.environ["PATH"], "HOME": str(place), "OWN_VERDICT": "YES"}
     return subprocess.run(
-        [*script, *places, "--job-name", "first"],
+        [*script, *places, "--job-name", "first", "--reader", "none=a test"],
         capture_output=True,
         text=True,
         check=False,
@@ -174,13 +175,14 @@ def _script(tiny: TinyWorld, place: Path, own: Path, systems: str) -> subprocess
     )
 
 
+@pytest.mark.slow
 def test_agents_beside_the_systems_file_run_and_what_they_raise_is_told(
     tiny: TinyWorld, tmp_path: Path, own: Path, capsys: Captured
 ) -> None:
     done = _script(tiny, tmp_path, own, "settled,keyless")
     assert done.returncode == 0, done.stderr
     record = f"jobs/first/{min(GOLDS)}__keyless/result.json"
-    assert done.stderr.splitlines()[0] == (
+    assert done.stderr.splitlines()[-2] == (
         "jobs/first: 4 trials run, 0 kept, 0 dead, "
         f"2 agent errors (RuntimeError: api key missing; see {record})"
     )
@@ -320,3 +322,63 @@ def test_an_unwritable_place_is_one_line_and_exit_1(
     assert error.startswith("error: ")
     assert str(tmp_path / "jobs") in error
     assert hint.startswith("hint: check the path")
+
+
+def test_progress_is_a_line_now_and_then_where_no_terminal_is(capsys: Captured) -> None:
+    with trial_progress(3, seconds=0) as advance:
+        for _ in range(3):
+            advance()
+    assert capsys.readouterr().err.splitlines() == ["1 of 3 trials, 0 s", "2 of 3 trials, 0 s"]
+    with trial_progress(3, seconds=3600) as advance:
+        advance()
+    assert capsys.readouterr().err == ""
+
+
+def test_only_some_tasks_are_run_and_the_job_grows_by_the_others(
+    tiny: TinyWorld, tmp_path: Path, capsys: Captured
+) -> None:
+    first, second = sorted(GOLDS)
+    yes = ["run", "--systems", "always-yes", "-n", "1"]
+    assert _run(tiny, tmp_path, *yes, "--only", first) == 0
+    assert "1 trials run, 0 kept" in capsys.readouterr().err
+    assert not (tmp_path / "first" / f"{second}__always-yes").exists()
+    assert _run(tiny, tmp_path, *yes, "--only", f"{first[:2]}*,{second}") == 0
+    assert "1 trials run, 1 kept" in capsys.readouterr().err
+    assert _run(tiny, tmp_path, *yes) == 0
+    assert "0 trials run, 2 kept" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("only", "message", "remedy"),
+    [
+        ("no-such-*", "no task in {tasks} is named by no-such-*", "task ids are like {first}"),
+        ("{first}x", "no task {first}x in {tasks}", "did you mean {first}"),
+        (",", "no task in {tasks}", "build tasks"),
+    ],
+)
+def test_tasks_that_are_not_there_are_told_before_anything_runs(
+    tiny: TinyWorld, tmp_path: Path, capsys: Captured, only: str, message: str, remedy: str
+) -> None:
+    known = {"tasks": tiny.tasks, "first": min(GOLDS)}
+    assert _run(tiny, tmp_path, "run", "--systems", "always-yes", "--only", only.format(**known)) == 2
+    error, hint = capsys.readouterr().err.splitlines()
+    assert error.startswith(f"error: {message.format(**known)}")
+    assert hint.startswith(f"hint: {remedy.format(**known)}")
+    assert not (tmp_path / "first").exists()
+
+
+def test_an_unknown_place_is_told_in_words_of_its_own(capsys: Captured) -> None:
+    assert run(["run", "--systems", "oracle", "--env", "moon"]) == 2
+    error = capsys.readouterr().err.splitlines()[0]
+    assert error == "error: Invalid value for '--env': 'moon' is not one of 'direct', 'docker'."
+
+
+def test_a_system_that_cannot_run_in_containers_is_not_run_outside_of_them(
+    tiny: TinyWorld, tmp_path: Path, capsys: Captured
+) -> None:
+    for command in (["run", "--systems"], ["case", "--task-id", min(GOLDS), "--system"]):
+        assert _run(tiny, tmp_path, *command, "always-yes", "--env", "docker") == 2
+        error, hint = capsys.readouterr().err.splitlines()
+        assert error == "error: always-yes cannot run in containers"
+        assert hint.startswith("hint: these can: oracle;")
+    assert not (tmp_path / "first").exists()

@@ -13,8 +13,8 @@ from harbor.models.trial.result import TrialResult
 from harness.direct import Batch, DirectRunner
 from harness.errors import RunError, TaskError
 from harness.job import Setting
+from harness.record import folder_checksum
 from harness.systems import System, load_systems
-from harness.taskset import TaskSet
 from harness.trial import read_trial
 from mcp_mimic.contract import read_audit
 from tests.harness.tiny import TinyWorld
@@ -65,7 +65,7 @@ def test_the_oracle_leaves_a_whole_trial_with_every_axis_full(
         "citation_precision": 1.0,
     }
     assert result.exception_info is None
-    assert result.task_checksum == TaskSet.open(tiny.tasks).task(task).entry.agent_digest
+    assert result.task_checksum == folder_checksum(tiny.tasks / task)
     assert result.agent_info.name == "oracle"
     assert result.agent_result.metadata["instrument"] is True
     assert result.agent_execution.started_at <= result.agent_execution.finished_at

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from ipaddress import IPv4Network
@@ -18,8 +18,10 @@ import pytest
 
 from harness.cli import run
 from harness.containers.images import ImageState
+from harness.containers.leftovers import job_prefix
 from harness.doctor import engine_checks, host_checks, inside
 from harness.doctor.check import Check, Status, read_version
+from harness.doctor.engine_checks import Trials
 from harness.doctor.engine_facts import PROBE_LABEL, Engine, Thing, gather_engine
 from harness.doctor.host_facts import (
     CorpusFacts,
@@ -27,6 +29,7 @@ from harness.doctor.host_facts import (
     container_user,
     free_space,
     gather_corpus,
+    gather_jobs,
     gather_store,
     read_route,
 )
@@ -35,6 +38,7 @@ from harness.doctor.pools import DEFAULT_POOLS, Pool, networks_in, networks_left
 from harness.doctor.probe import Probe, Reach, read_reach
 from harness.doctor.probe_checks import check_bridge, check_names, hands_names_on
 from harness.errors import EngineError
+from harness.job import Job
 from tests.harness.tiny import TinyWorld
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
@@ -226,17 +230,20 @@ def test_networks_and_routes_that_overlap_take_room_away() -> None:
 def test_full_pools_are_a_problem_and_leftovers_the_first_remedy() -> None:
     things = [_network(f"n{number}", f"172.{number}.0.0/16", 9999) for number in range(17, 32)]
     routes = [IPv4Network("192.168.0.0/17"), IPv4Network("192.168.128.0/18"), IPv4Network("192.168.192.0/20")]
-    check = engine_checks.check_pools(ENGINE, things, routes)
+    check = engine_checks.check_pools(ENGINE, things, routes, Trials())
     _says(check, "problem", "room for 3 more networks of 31", "daemon.json")
     assert "leftovers" not in check.remedy
-    things[0] = _network("old", "172.17.0.0/16", 9999, "clinicare-12345678-9abcdef0__env")
-    _says(engine_checks.check_pools(ENGINE, things, routes), "problem", "see leftovers")
-    _says(engine_checks.check_pools(ENGINE, things, routes[:2]), "ok", "room for 4")
+    project = "clinicare-12345678-9abcdef0__env"
+    things[0] = _network("old", "172.17.0.0/16", 9999, project)
+    running, left = Trials(running=(project,)), Trials(left=(project,))
+    assert "leftovers" not in engine_checks.check_pools(ENGINE, things, routes, running).remedy
+    _says(engine_checks.check_pools(ENGINE, things, routes, left), "problem", "see leftovers")
+    _says(engine_checks.check_pools(ENGINE, things, routes[:2], left), "ok", "room for 4")
 
 
 def test_pools_that_were_set_count_instead_of_the_default() -> None:
     engine = replace(ENGINE, pools=(Pool(IPv4Network("10.200.0.0/16"), 24),))
-    _says(engine_checks.check_pools(engine, [], []), "ok", "256 in the address pools")
+    _says(engine_checks.check_pools(engine, [], [], Trials()), "ok", "256 in the address pools")
 
 
 def test_a_route_is_read_from_the_kernels_table() -> None:
@@ -245,6 +252,11 @@ def test_a_route_is_read_from_the_kernels_table() -> None:
 
 
 # leftovers
+
+
+def _leftovers(things: Sequence[Thing], jobs: Mapping[str, bool] | None = None) -> Check:
+    trials = engine_checks.sort_trials(things, NOW, LIMITS, jobs or {})
+    return engine_checks.check_leftovers(things, NOW, LIMITS, trials)
 
 
 def test_what_ended_trials_left_is_named_with_the_command_that_removes_it() -> None:
@@ -256,7 +268,7 @@ def test_what_ended_trials_left_is_named_with_the_command_that_removes_it() -> N
         _network("bridge", "172.17.0.0/16", 99999),
         _network("web_default", "172.19.0.0/16", 99999, "web"),
     ]
-    check = engine_checks.check_leftovers(things, NOW, LIMITS)
+    check = _leftovers(things)
     _says(check, "warning", "1 container, 1 network, 1 volume of 1 ended trials")
     assert check.remedy == f"docker compose --project-name {project} down --volumes --remove-orphans"
 
@@ -268,20 +280,44 @@ def test_trials_that_may_still_run_are_not_called_leftovers() -> None:
         Thing("container", "b", young, running=True, created=NOW - timedelta(seconds=60)),
         _network("c", "172.19.0.0/16", 7200, young),
     ]
-    check = engine_checks.check_leftovers(things, NOW, LIMITS)
+    check = _leftovers(things)
     _says(check, "warning", "1 network of 1", old)
     assert young not in check.remedy
-    check = engine_checks.check_leftovers(things[1:], NOW, LIMITS)
-    _says(check, "ok", "perhaps still running", "if no run is under way", young)
+    check = _leftovers(things[1:])
+    _says(check, "ok", "1 younger than 27 min, perhaps still running", "--jobs-dir")
+    assert young not in check.remedy
+
+
+def test_what_belongs_to_a_job_that_is_run_now_is_in_use_and_of_one_that_is_not_is_left() -> None:
+    running, killed = "clinicare-aaaaaaaa-9abcdef0__env", "clinicare-bbbbbbbb-9abcdef0__env"
+    jobs = {"clinicare-aaaaaaaa-": True, "clinicare-bbbbbbbb-": False}
+    things = [
+        _network("a", "172.18.0.0/16", 7200, running),
+        _network("b", "172.19.0.0/16", 60, killed),
+    ]
+    check = _leftovers(things, jobs)
+    _says(check, "warning", "1 network of 1 ended trials; 1 trials of a job that is being run", killed)
+    assert running not in check.remedy
+    _says(_leftovers(things[:1], jobs), "ok", "1 trials of a job that is being run")
+
+
+def test_a_job_is_known_to_be_run_by_its_lock(tmp_path: Path) -> None:
+    running, ended = Job(tmp_path / "running"), Job(tmp_path / "ended")
+    with ended.locked():
+        pass
+    with running.locked():
+        assert gather_jobs(tmp_path) == {job_prefix(running.path): True, job_prefix(ended.path): False}
+    assert not any(gather_jobs(tmp_path).values())
+    assert gather_jobs(tmp_path / "nowhere") == {}
 
 
 def test_a_killed_doctors_own_networks_are_found_again() -> None:
     probe = replace(_network("x", "172.18.0.0/16", 7200), probe="abcdef")
-    _says(engine_checks.check_leftovers([probe], NOW, LIMITS), "warning", "label=clinicare.doctor=abcdef")
+    _says(_leftovers([probe]), "warning", "label=clinicare.doctor=abcdef")
 
 
 def test_a_clean_engine_has_no_leftovers() -> None:
-    _says(engine_checks.check_leftovers([_network("web", "172.18.0.0/16", 9, "web")], NOW, LIMITS), "ok")
+    _says(_leftovers([_network("web", "172.18.0.0/16", 9, "web")]), "ok")
 
 
 # store, corpus, keys, telemetry
@@ -296,9 +332,33 @@ def test_a_missing_store_is_a_warning_and_a_broken_one_a_problem(tmp_path: Path)
     def check() -> Check:
         return host_checks.check_store(gather_store(tmp_path, (1000, 1000), maps_users=False))
 
-    _says(check(), "warning", "harness demo", "mcp-mimic import")
+    _says(check(), "warning", f"no store at {tmp_path}", "--store", "harness demo", "mcp-mimic import")
     (tmp_path / "manifest.json").write_text("{}", encoding="utf-8")
     _says(check(), "problem", "not a manifest")
+
+
+def test_the_demos_store_is_found_where_no_other_is(
+    tiny: TinyWorld,
+    tmp_path: Path,
+    command: Callable[[str], None],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: Captured,
+) -> None:
+    command(_recorded())
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("CLINICARE_STORE", raising=False)
+
+    def found() -> str:
+        run(["doctor", "--quick", "--json"])
+        checks = json.loads(capsys.readouterr().out)["checks"]
+        return next(str(check["found"]) for check in checks if check["name"] == "store")
+
+    assert found() == "no store at store nor demo/store"
+    (tmp_path / "demo").mkdir()
+    (tmp_path / "demo" / "store").symlink_to(tiny.store)
+    assert found().startswith("demo/store: ")
+    (tmp_path / "store").symlink_to(tiny.store)
+    assert found().startswith("store: ")
 
 
 @pytest.mark.parametrize(
@@ -492,6 +552,7 @@ def _recorded(ahead: float = 0.0, **info: object) -> str:
         "Labels": {"com.docker.compose.project": "clinicare-12345678-9abcdef0__env"},
         "IPAM": {"Config": [{"Subnet": "172.18.0.0/16", "Gateway": "172.18.0.1"}, {"Subnet": "fd00::/64"}]},
     }
+    volume = {"Name": "clinicare-1__env_audit", "CreatedAt": "2026-03-01T11:00:00Z"}
     answers = {
         "info *": json.dumps({**INFO, "SystemTime": now, **info}),
         "version *": "1.41",
@@ -501,7 +562,8 @@ def _recorded(ahead: float = 0.0, **info: object) -> str:
         "network\\ ls*": "0123abcd",
         "network\\ inspect*": json.dumps([network]),
         "ps *": "a-main-1\trunning\t2026-03-01 10:00:00 +0000 UTC\ta__b__env\t",
-        "volume *": "a__b__env_audit\ta__b__env\t",
+        "volume\\ ls*": "clinicare-1__env_audit\tclinicare-1__env\t",
+        "volume\\ inspect*": json.dumps([volume]),
     }
     cases = "\n".join(
         f"{pattern.replace(' *', '*')}) cat <<'END'\n{answer}\nEND\n;;" for pattern, answer in answers.items()
@@ -526,7 +588,8 @@ def test_facts_are_read_from_what_the_command_prints(command: Callable[[str], No
     )
     assert (container.project, container.running) == ("a__b__env", True)
     assert container.created == datetime(2026, 3, 1, 10, tzinfo=UTC)
-    assert (volume.kind, volume.project, volume.created) == ("volume", "a__b__env", None)
+    assert (volume.kind, volume.project) == ("volume", "clinicare-1__env")
+    assert volume.created == datetime(2026, 3, 1, 11, tzinfo=UTC)
 
 
 def test_pools_are_taken_from_the_engine_if_it_names_some(command: Callable[[str], None]) -> None:

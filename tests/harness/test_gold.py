@@ -16,13 +16,13 @@ from harness.scoring.gold import read_gold
 from mcp_mimic.chart.slice import open_slice
 from mcp_mimic.store.tables import TABLES
 from mcp_mimic.tools.sources import SOURCES
-from tests.harness.built_tasks import CHARTS, KEY, World, build_world
+from tests.harness.built_tasks import CHARTS, KEY, World
 from tests.scenarios.timed_charts import T
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> World:
-    return build_world(tmp_path_factory.mktemp("gold"))
+def world(task_world: World) -> World:
+    return task_world
 
 
 def gold(world: World, name: str) -> dict[str, Any]:

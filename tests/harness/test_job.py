@@ -17,10 +17,11 @@ YES = load_systems()["always-yes"]
 DEFER = load_systems()["always-defer"]
 
 
-def _tasks(folder: Path, digests: dict[str, str], store: str = "sha256:one") -> TaskSet:
+def _tasks(folder: Path, digests: dict[str, str], store: str = "sha256:one", rest: str = "r") -> TaskSet:
     folder.mkdir(exist_ok=True)
     tasks = {
-        task_id: {"scenario": "05-a-slug", "agent_digest": digest, "gold_digest": "g"}
+        task_id: {"scenario": "05-a-slug", "agent_digest": digest, "gold_digest": "g", "plan_digest": "p"}
+        | {"rest_digest": rest}
         for task_id, digest in digests.items()
     }
     manifest = {"store": store, "classification": "synthetic", "release": "3.1", "tasks": tasks}
@@ -105,6 +106,12 @@ def test_a_job_begun_with_other_inputs_is_refused_with_the_remedy(
     assert (job.path / "config.json").read_bytes() == before
 
 
+def test_a_task_that_is_run_or_scored_in_another_way_is_another_task(tmp_path: Path, job: Job) -> None:
+    _agree(job, _tasks(tmp_path / "tasks", {"a": "1"}), YES)
+    with pytest.raises(JobError, match="task a has changed"):
+        _agree(job, _tasks(tmp_path / "tasks", {"a": "1"}, rest="other"), YES)
+
+
 def test_a_system_that_changed_its_definition_is_refused(tmp_path: Path, job: Job) -> None:
     tasks = _tasks(tmp_path / "tasks", {"a": "1"})
     _agree(job, tasks, YES)
@@ -127,6 +134,17 @@ def test_a_system_whose_agents_code_changed_is_refused(
     module.write_text(module.read_text() + "# improved\n")
     with pytest.raises(JobError, match="system mine has changed since the job was begun: its agent's code"):
         _agree(job, tasks, mine)
+
+
+def test_a_system_whose_compose_file_changed_is_refused(tmp_path: Path, job: Job) -> None:
+    overlay = tmp_path / "model.yaml"
+    overlay.write_text("services: {}\n")
+    mine = System(tag="mine", about="mine", harbor=HarborAgent(agent="claude-code", compose=(overlay,)))
+    tasks = _tasks(tmp_path / "tasks", {"a": "1"})
+    _agree(job, tasks, mine, place="docker")
+    overlay.write_text("services: {model: {image: other}}\n")
+    with pytest.raises(JobError, match="system mine has changed since the job was begun: its compose files"):
+        _agree(job, tasks, mine, place="docker")
 
 
 def test_what_a_system_says_about_itself_may_change(tmp_path: Path, job: Job) -> None:

@@ -70,7 +70,7 @@ def test_a_blanket_search_fails_only_where_an_absence_must_be_shown(
 
 
 @pytest.mark.parametrize("kind", ["absence", "series"])
-@pytest.mark.parametrize("row", ["lab:1", "lab:25"])
+@pytest.mark.parametrize("row", ["lab:1", pytest.param("lab:25", marks=pytest.mark.slow)])
 def test_an_absence_or_a_series_that_rows_can_show_is_expected_of_every_probe_that_cites_rows(
     tiny: TinyWorld, tmp_path: Path, kind: str, row: str
 ) -> None:

@@ -102,6 +102,15 @@ def test_a_users_file_adds_systems_that_are_contestants_unless_it_says_otherwise
         (OWN + 'harbor = "oracle"\n', "system 1: harbor = 'oracle', but harbor is a table"),
         (OWN + "harbor = { agent = 'oracle', colour = 1 }\n", "system 1: unknown key colour"),
         (OWN + "harbor = { agent = 'oracle', compose = ['a.yaml'] }\n", "there is no compose file"),
+        (
+            OWN + "harbor = { agent = 'oracle', compose = 'a.yaml' }\n",
+            "harbor.compose = 'a.yaml', but compose is a list",
+        ),
+        (
+            OWN + "harbor = { agent = 'oracle', environment = { A_KEY = 4711 } }\n",
+            "system 1: harbor.environment.A_KEY is no text, but environment is a table of text",
+        ),
+        (OWN + "harbor = { agent = 'a b' }\n", "harbor.agent = 'a b', but an agent is Harbor's name of one"),
         (OWN.replace('"mine"', '"My Agent"'), "system 1: tag = 'My Agent', but a tag is lower-case letters"),
         (OWN + OWN.replace(":AlwaysYes", ""), "system 2: agent = 'harness.agents.constant', but an agent is"),
         (OWN.replace("about", "abuot"), "system 1: unknown key abuot"),
@@ -120,6 +129,9 @@ def test_a_users_file_adds_systems_that_are_contestants_unless_it_says_otherwise
         "harbor is no table",
         "unknown key of harbor",
         "no such compose file",
+        "compose is no list",
+        "environment holds a number",
+        "agent of harbor",
         "bad tag",
         "agent without a class",
         "misspelt key",
@@ -204,6 +216,14 @@ def _beside(folder: Path, module: str, text: str, name: str) -> System:
     return load_systems(file)["mine"]
 
 
+def test_a_missing_compose_file_is_told_with_where_it_is_looked_for(tmp_path: Path) -> None:
+    file = tmp_path / "systems.toml"
+    file.write_text(OWN + "harbor = { agent = 'oracle', compose = ['a.yaml'] }\n")
+    with pytest.raises(UnknownSystemError) as caught:
+        load_systems(file)
+    assert caught.value.remedy == "put it beside the systems file, or name it by its path from there"
+
+
 def _container_system(**more: object) -> System:
     return System(tag="mine", about="mine", harbor=HarborAgent(agent="claude-code"), **more)
 
@@ -212,27 +232,62 @@ def _container_system(**more: object) -> System:
     ("system", "asked", "place"),
     [
         (System(tag="a", about="a", agent="m:A"), None, "direct"),
-        (System(tag="a", about="a", agent="m:A"), "docker", "direct"),
         (_container_system(), None, "docker"),
-        (_container_system(), "direct", "docker"),
+        (_container_system(agent="m:A"), "direct", "direct"),
         (_container_system(agent="m:A"), None, "direct"),
         (_container_system(agent="m:A"), "docker", "docker"),
     ],
 )
-def test_a_system_runs_where_it_was_asked_to_if_it_can(
+def test_a_system_runs_where_it_was_asked_to_or_where_it_can(
     system: System, asked: Place | None, place: Place
 ) -> None:
     assert system.place(asked) == place
 
 
-def test_compose_files_are_found_beside_the_systems_file_and_count_as_code(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("system", "asked", "said"),
+    [
+        (System(tag="a", about="a", agent="m:A"), "docker", "system a cannot run in containers"),
+        (_container_system(), "direct", "system mine cannot run in this process"),
+    ],
+)
+def test_a_system_does_not_run_elsewhere_than_it_was_asked_to(
+    system: System, asked: Place, said: str
+) -> None:
+    with pytest.raises(UnknownSystemError, match=said):
+        system.place(asked)
+
+
+def test_systems_that_cannot_run_where_they_were_asked_to_are_told_with_those_that_can() -> None:
+    with pytest.raises(UnknownSystemError) as caught:
+        choose_systems(["oracle", "always-yes", "two-answers"], environment="docker")
+    assert caught.value.message == "always-yes, two-answers cannot run in containers"
+    assert caught.value.remedy == "these can: oracle; without --env each system runs where it can"
+    assert [system.tag for system in choose_systems(["oracle"], environment="docker")] == ["oracle"]
+
+
+def test_compose_files_are_found_beside_the_systems_file_and_are_told_from_code(tmp_path: Path) -> None:
     file, overlay = tmp_path / "systems.toml", tmp_path / "model.yaml"
     file.write_text(OWN + 'harbor = { agent = "claude-code", compose = ["model.yaml"] }\n')
     overlay.write_text("services: {}\n")
     mine = load_systems(file)["mine"]
     assert mine.harbor is not None
     assert mine.harbor.compose == (overlay,)
-    before = mine.code_digest("docker")
+    before = mine.services_digest("docker")
     overlay.write_text("services: {model: {}}\n")
-    assert mine.code_digest("docker") != before
-    assert mine.code_digest("direct") != before
+    assert mine.services_digest("docker") != before
+    assert mine.services_digest("direct") == mine.code_digest("docker") == ""
+    assert mine.code_digest("direct").startswith("sha256:")
+
+
+def test_the_code_of_an_agent_of_ones_own_in_containers_counts_and_is_not_imported(tmp_path: Path) -> None:
+    module = tmp_path / "boxed_agent_code.py"
+    file = tmp_path / "systems.toml"
+    file.write_text(OWN + 'harbor = { agent = "boxed_agent_code:Agent" }\n')
+    mine = load_systems(file)["mine"]
+    module.write_text("raise RuntimeError")
+    before = mine.code_digest("docker")
+    module.write_text("raise ValueError")
+    assert "" != mine.code_digest("docker") != before
+    nowhere = mine.model_copy(update={"harbor": HarborAgent(agent="no_such_module.at_all:Agent")})
+    assert nowhere.code_digest("docker") == ""

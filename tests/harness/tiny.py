@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from harness.taskset import digest_gold, digest_seen
+from harness.digests import digest_files
 from mcp_mimic.contract import Grant
 from mcp_mimic.store.importer import import_store
 from mcp_mimic.store.tables import REQUIRED_SCHEMAS, TABLES
@@ -190,6 +190,8 @@ def write_tasks(
             "environment/docker-compose.yaml": "services: {}\n",
             "environment/grant.json": json.dumps(grant.to_json()),
             "tests/gold.json": json.dumps(_gold(task, verdict, requirements)),
+            "tests/test.sh": "exec true\n",
+            "solution/plan.tsv": "verdict\tYES\n",
         }
         for name, text in files.items():
             path = folder / task / name
@@ -197,8 +199,7 @@ def write_tasks(
             path.write_text(text)
         entries[task] = {
             "scenario": "05-tiny",
-            "agent_digest": digest_seen(lambda name, files=files: files[name].encode()),
-            "gold_digest": digest_gold(files["tests/gold.json"].encode()),
+            **digest_files({name: text.encode() for name, text in files.items()}),
         }
     manifest = {
         "store": fingerprint,

@@ -204,6 +204,21 @@ def shared_slice() -> Slice:
     return make_slice(a_chart())
 
 
+_KEPT = 4
+_made: dict[str, Slice] = {}
+
+
+def _slice_of(rows: Rows, modules: Iterable[str]) -> Slice:
+    """The slice of these rows; the last few are kept, for tests of one file often ask the same chart."""
+    rows = {name: list(some) for name, some in rows.items()}
+    content = repr((rows, sorted(modules)))
+    if content not in _made:
+        if len(_made) == _KEPT:
+            _made.pop(next(iter(_made)))
+        _made[content] = make_slice(rows, modules=modules)
+    return _made[content]
+
+
 @dataclass(frozen=True)
 class Told:
     """One answer, as a client receives it."""
@@ -257,7 +272,7 @@ async def session(
 ) -> AsyncIterator[Session]:
     """A client connected to a server over a hand-written slice; the audit goes to `folder`."""
     with ExitStack() as stack:
-        chart = shared_slice() if rows is None else stack.enter_context(make_slice(rows, modules=modules))
+        chart = shared_slice() if rows is None else _slice_of(rows, modules)
         server = create_server(chart, make_grant(**grant), audit_dir=folder, corpus=corpus)
         stack.callback(server.close)
         async with Client(server.mcp) as client:

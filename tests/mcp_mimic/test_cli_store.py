@@ -44,6 +44,7 @@ def test_check_prints_a_line_a_table_and_json_on_demand(small_store: Store, caps
     assert {"table", "rows", "published", "source", "status", "problems"} == set(report["tables"][0])
 
 
+@pytest.mark.slow
 def test_check_ends_with_1_where_something_differs(
     small_source: Path, tmp_path: Path, capsys: Captured
 ) -> None:

@@ -1,5 +1,6 @@
 """The tools are called by one table of routes, in as few calls as it takes."""
 
+from collections.abc import Iterator
 from datetime import timedelta
 
 import pytest
@@ -8,7 +9,7 @@ from fastmcp import Client
 from harness.agents.reading import LONGEST_NAME, MOST_FILTERS, ROUTES, ChartReadError, read_source
 from harness.scoring.coverage import Search, uncovered
 from harness.scoring.gold import Entry
-from mcp_mimic.chart.slice import open_slice
+from mcp_mimic.chart.slice import Slice, open_slice
 from mcp_mimic.contract import Grant
 from mcp_mimic.server import ChartServer, create_server
 from mcp_mimic.store.store import Store
@@ -17,9 +18,14 @@ from mcp_mimic.tools.sources import SOURCES
 from tests.harness.tiny import ADMITTED, AS_OF, TinyWorld
 
 
+@pytest.fixture(scope="module")
+def chart(tiny: TinyWorld) -> Iterator[Slice]:
+    with open_slice(Store.open(tiny.store), 10000001, AS_OF) as chart:
+        yield chart
+
+
 @pytest.fixture
-def server(tiny: TinyWorld) -> ChartServer:
-    chart = open_slice(Store.open(tiny.store), 10000001, AS_OF)
+def server(tiny: TinyWorld, chart: Slice) -> ChartServer:
     grant = Grant(grant="g", task="t", subject_id=10000001, as_of=AS_OF, store=tiny.fingerprint)
     return create_server(chart, grant, audit_dir=None)
 

@@ -26,7 +26,7 @@ from harness.containers.context import (
     linux_environment,
     server_requirements,
 )
-from harness.containers.engine import docker, engine_error
+from harness.containers.engine import docker, endpoint, engine_error
 from harness.containers.images import (
     IMAGES,
     Built,
@@ -347,9 +347,12 @@ def _complaint(output: str) -> HarnessError:
         'error during connect: Get "http://docker.example.com/v1.50/info": command [ssh …] has exited',
     ],
 )
-def test_an_engine_that_is_not_reached_is_told_with_how_to_start_it(output: str) -> None:
+def test_an_engine_that_is_not_reached_is_told_with_how_to_start_it(
+    output: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DOCKER_HOST", "ssh://me:secret@docker.example.com")
     error = _complaint(output)
-    assert error.message == "no Docker engine answers"
+    assert error.message == "no Docker engine answers at ssh://docker.example.com (DOCKER_HOST)"
     assert "systemctl start docker" in error.remedy
 
 
@@ -358,8 +361,26 @@ def test_a_socket_that_this_user_may_not_open_is_told_with_the_group() -> None:
         "permission denied while trying to connect to the Docker daemon socket at unix:///var/run/docker.sock: "
         "dial unix /var/run/docker.sock: connect: permission denied"
     )
-    assert error.message == "this user may not use the Docker engine"
+    assert error.message.startswith("this user may not use the Docker engine at ")
     assert "usermod -aG docker" in error.remedy
+
+
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [
+        ("echo 'unix:///run/theirs.sock (context theirs)'", "unix:///run/theirs.sock (context theirs)"),
+        ("exit 1", "the address of context default"),
+    ],
+)
+def test_without_a_docker_host_the_engine_is_that_of_a_context(
+    script: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "docker").write_text(f"#!/bin/sh\n{script}\n")
+    (tmp_path / "docker").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("DOCKER_HOST", raising=False)
+    monkeypatch.delenv("DOCKER_CONTEXT", raising=False)
+    assert endpoint() == said
 
 
 def test_another_failure_is_told_by_its_last_line() -> None:

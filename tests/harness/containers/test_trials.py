@@ -2,22 +2,25 @@
 
 import errno
 import json
+import logging
 import os
 import shutil
 import signal
+import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from harbor.agents.base import BaseAgent
 
 from harness.containers import trials
 from harness.containers.leftovers import job_prefix, remove_leftovers, trial_name
-from harness.containers.trials import require_agent, run_trials
-from harness.errors import EngineError, RunError, UnknownSystemError
+from harness.containers.trials import run_trials
+from harness.errors import EngineError, RunError
 from harness.job import Job, Setting
+from harness.readers import parse_readers
 from harness.systems import HarborAgent, System
 from tests.harness.containers.fake_engine import KINDS, FakeEngine
 from tests.harness.containers.fake_trial import SCORED, Act, FakeTrial
@@ -74,6 +77,26 @@ def stage(
     yield Stage(job, run)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [
+        (None, [{"model": "none", "agreement": "no model reads this"}]),
+        ("maker/m", [{"model": "maker/m", "agreement": "a=b"}]),
+    ],
+)
+def test_the_chart_server_is_told_its_policies_and_who_of_the_named_reads(
+    stage: Stage, tiny: TinyWorld, tmp_path: Path, model: str | None, said: list[dict[str, str]]
+) -> None:
+    FakeTrial.plays, FakeTrial.began = iter(["ok"]), []
+    system = SYSTEM.model_copy(update={"harbor": HarborAgent(agent="oracle", model=model)})
+    named = parse_readers(["maker/other=c", "maker/m=a=b"])
+    setting = Setting(tiny.tasks, tiny.store, stage.job, tmp_path / "policies", named)
+    run_trials(setting, [(FIRST, system)], 1, lambda: None)
+    told = stage.record(FIRST)["config"]["environment"]["kwargs"]
+    assert told["corpus"] == str(tmp_path / "policies")
+    assert json.loads(told["readers"]) == said
 
 
 def test_a_trial_that_is_scored_is_tried_once(stage: Stage) -> None:
@@ -136,6 +159,35 @@ def test_an_engine_that_goes_away_ends_the_trials_that_run_beside(stage: Stage, 
     with pytest.raises(RunError, match=r"^the container engine went away"):
         stage.run("waits", engine.go_away, tasks=(FIRST, SECOND), concurrency=2)
     assert stage.entries() == []
+
+
+def test_an_engine_that_is_gone_is_told_while_every_trial_still_waits_for_it(
+    stage: Stage, engine: FakeEngine
+) -> None:
+    def go_away_later() -> None:
+        while len(FakeTrial.began) < 2:
+            time.sleep(0.01)
+        engine.go_away()
+
+    FakeTrial.began = []
+    threading.Thread(target=go_away_later, daemon=True).start()
+    with pytest.raises(RunError, match=r"^the container engine went away: no Docker engine answers at "):
+        stage.run("waits", "waits", tasks=(FIRST, SECOND), concurrency=2)
+    assert stage.entries() == []
+
+
+def test_an_exception_is_a_line_in_a_trials_log(stage: Stage, caplog: pytest.LogCaptureFixture) -> None:
+    def fail_to_collect() -> None:
+        error = RuntimeError("/workspace/report.md cannot be copied:\nno such path")
+        logging.getLogger("harbor.fake").debug("Failed to download '%s'\n", "report.md", exc_info=error)
+
+    with caplog.at_level(logging.DEBUG, "harbor.fake"):
+        stage.run(fail_to_collect, "ok")
+    (record,) = caplog.records
+    said = (
+        "Failed to download 'report.md' : RuntimeError: /workspace/report.md cannot be copied: no such path"
+    )
+    assert (record.getMessage(), record.exc_info) == (said, None)
 
 
 def test_an_engine_that_is_back_at_once_costs_one_try(stage: Stage, engine: FakeEngine) -> None:
@@ -224,12 +276,6 @@ def test_what_cannot_be_removed_is_told(
         remove_leftovers(tmp_path)
 
 
-@pytest.mark.parametrize("agent", ["no-such-agent", "tests.no_such_module:Agent", "json:NoSuchAgent"])
-def test_an_agent_that_harbor_does_not_have_is_told_before_anything_runs(agent: str) -> None:
-    with pytest.raises(UnknownSystemError, match="Harbor has no agent to be had as"):
-        require_agent(SYSTEM.model_copy(update={"harbor": HarborAgent(agent=agent)}))
-
-
 def test_of_two_runs_that_ran_the_same_trial_the_first_one_stands(stage: Stage, tiny: TinyWorld) -> None:
     stage.run("ok")
     before = (stage.job / f"{FIRST}__fake" / "result.json").read_bytes()
@@ -238,13 +284,9 @@ def test_of_two_runs_that_ran_the_same_trial_the_first_one_stands(stage: Stage, 
     assert Job(stage.job).is_done(FIRST, "fake")
 
 
-class Deaf(BaseAgent):
-    """An agent that declares no MCP servers."""
-
-
-def test_an_agent_that_takes_no_chart_server_is_refused_before_a_trial() -> None:
-    deaf = SYSTEM.model_copy(update={"harbor": HarborAgent(agent=f"{__name__}:Deaf")})
-    with pytest.raises(UnknownSystemError, match="takes no MCP servers"):
-        require_agent(deaf)
-    for agent in ("oracle", "nop", "claude-code"):
-        require_agent(SYSTEM.model_copy(update={"harbor": HarborAgent(agent=agent)}))
+def test_what_harbor_or_an_agent_raises_is_one_error_with_its_cause(stage: Stage) -> None:
+    raised = ExceptionGroup("of ours", [ExceptionGroup("of Harbor's", [ValueError("no such\noption")])])
+    with pytest.raises(RunError) as caught:
+        stage.run(raised, "ok", tasks=(FIRST, SECOND), concurrency=2)
+    assert caught.value.message == "a trial could not be run: ValueError: no such option"
+    assert "run the same command again" in caught.value.remedy

@@ -1,7 +1,7 @@
 import csv
 import gzip
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import duckdb
@@ -18,11 +18,19 @@ from tests.harness.synthetic.toy_plants import PLANTS, SEED, ToyScenario, write_
 PATIENTS = "(select count(*) from hosp.patients)"
 
 
-def generate(folder: Path, *, seed: int = SEED, patients: int | None = None) -> Hospital:
+def generate(
+    folder: Path,
+    *,
+    seed: int = SEED,
+    patients: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Hospital:
     """A small hospital with the toy plants."""
     folder.mkdir(exist_ok=True)
     scenario = ToyScenario(write_plants(folder))
-    return write_hospital(folder / "hospital", seed=seed, patients=patients, scenarios=[scenario])
+    return write_hospital(
+        folder / "hospital", seed=seed, patients=patients, scenarios=[scenario], progress=progress
+    )
 
 
 def digests(root: Path) -> dict[str, str]:
@@ -75,10 +83,14 @@ def test_every_official_table_is_written_with_its_official_header(small: Hospita
             assert tuple(next(csv.reader(file))) == table.column_names, name
 
 
-def test_the_same_seed_gives_the_same_bytes(small: Hospital, tmp_path: Path) -> None:
-    again = generate(tmp_path)
+def test_the_same_seed_gives_the_same_bytes_and_progress_counts_the_patients(
+    small: Hospital, tmp_path: Path
+) -> None:
+    seen: list[tuple[int, int]] = []
+    again = generate(tmp_path, progress=lambda done, total: seen.append((done, total)))
     assert digests(again.path) == digests(small.path)
     assert again.plants == small.plants
+    assert seen == [(done, small.patients) for done in range(1, small.patients + 1)]
 
 
 @pytest.mark.slow
@@ -97,6 +109,7 @@ def test_more_neighbours_change_no_chart_that_was_there(small: Hospital, tmp_pat
             assert after[table][subject] == lines, table
 
 
+@pytest.mark.slow
 def test_the_files_import_as_a_synthetic_release_3_1(small: Hospital, tmp_path: Path) -> None:
     manifest = import_store([small.path], tmp_path / "store")
     assert (manifest.classification, manifest.release) == ("synthetic", "3.1")
@@ -125,18 +138,6 @@ def test_a_plant_that_cannot_be_realised_leaves_nothing_behind(tmp_path: Path) -
     with pytest.raises(ScenarioError, match="outside every ICU stay"):
         write_hospital(tmp_path / "hospital", seed=SEED, scenarios=[scenario])
     assert [path.name for path in tmp_path.iterdir()] == ["plants.toml"]
-
-
-def test_progress_counts_the_patients(tmp_path: Path) -> None:
-    seen: list[tuple[int, int]] = []
-    scenario = ToyScenario(write_plants(tmp_path), mix={"yes": 1})
-    write_hospital(
-        tmp_path / "hospital",
-        seed=SEED,
-        scenarios=[scenario],
-        progress=lambda done, total: seen.append((done, total)),
-    )
-    assert seen == [(done, len(seen)) for done in range(1, len(seen) + 1)]
 
 
 def test_by_default_every_two_carriers_of_a_plant_have_one_neighbour(world: SyntheticWorld) -> None:

@@ -37,7 +37,9 @@ def test_the_rules_are_for_the_tables_of_the_store_and_no_others() -> None:
 def test_a_column_without_a_rule_is_not_served(monkeypatch: pytest.MonkeyPatch) -> None:
     rules = AVAILABILITY["hosp.labevents"].columns
     monkeypatch.delitem(rules, "valuenum")  # type: ignore[arg-type]
-    assert "valuenum" not in served_columns("hosp.labevents")
+    assert "valuenum" not in served_columns.__wrapped__(
+        "hosp.labevents"
+    )  # what is worked out once is not kept
 
 
 @pytest.mark.parametrize("name", TABLES)

@@ -2,12 +2,13 @@
 
 import threading
 from datetime import datetime, timedelta
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from mcp_mimic.chart.slice import open_slice
+from mcp_mimic.chart.slice import Slice, open_slice
 from mcp_mimic.errors import GrantError
 from mcp_mimic.store.store import Store
 from mcp_mimic.store.tables import TABLES
@@ -24,8 +25,12 @@ def moment(day: int, clock: str) -> datetime:
 
 
 def seen(store: Store, as_of: datetime, sql: str, sealed: int | None = None) -> list[dict[str, Any]]:
-    with open_slice(store, DEE, as_of, sealed) as chart:
-        return rows_of(chart.cursor(), sql)
+    return rows_of(_slice(store.path, as_of, sealed).cursor(), sql)
+
+
+@cache
+def _slice(folder: Path, as_of: datetime, sealed: int | None) -> Slice:
+    return open_slice(Store.open(folder), DEE, as_of, sealed)
 
 
 def values(rows: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
@@ -162,8 +167,7 @@ def test_codes_come_with_discharge_and_the_summary_when_it_is_stored(edge_store:
 
 
 def test_a_sealed_admission_shows_no_codes_and_no_summary_and_leaves_others_open(edge_store: Store) -> None:
-    with open_slice(edge_store, DEE, EVERYTHING, FIRST) as chart:
-        served = served_by(chart)
+    served = served_by(_slice(edge_store.path, EVERYTHING, FIRST))
     for table in ("diagnoses_icd", "procedures_icd", "drgcodes", "hcpcsevents"):
         assert FIRST not in {row["hadm_id"] for row in served[f"hosp.{table}"]}
     assert [row["hadm_id"] for row in served["hosp.diagnoses_icd"]] == [SECOND]
@@ -183,21 +187,20 @@ def test_dictionaries_hold_only_what_the_slice_mentions(edge_store: Store) -> No
 
 
 def test_providers_caregivers_and_the_day_of_death_are_nowhere(edge_store: Store) -> None:
-    with open_slice(edge_store, DEE, EVERYTHING) as chart:
-        columns = rows_of(
-            chart.cursor(), "select table_name, column_name from duckdb_columns() where not internal"
-        )
+    columns = seen(
+        edge_store, EVERYTHING, "select table_name, column_name from duckdb_columns() where not internal"
+    )
     assert NEVER.isdisjoint(row["column_name"] for row in columns)
     assert {"provider", "caregiver"}.isdisjoint(row["table_name"] for row in columns)
 
 
 def test_the_slice_has_no_table_but_the_official_ones(edge_store: Store) -> None:
-    with open_slice(edge_store, DEE, EVERYTHING) as chart:
-        found = rows_of(
-            chart.cursor(),
-            "select schema_name || '.' || table_name as name from duckdb_tables() union "
-            "select schema_name || '.' || view_name from duckdb_views() where not internal",
-        )
+    found = seen(
+        edge_store,
+        EVERYTHING,
+        "select schema_name || '.' || table_name as name from duckdb_tables() union "
+        "select schema_name || '.' || view_name from duckdb_views() where not internal",
+    )
     assert {row["name"] for row in found} == set(TABLES) - {"hosp.provider", "icu.caregiver"}
 
 
@@ -289,7 +292,9 @@ def _shown(truth: Truth, table: str, column: str, row: dict[str, Any], as_of: da
     return column not in NEVER and until is not None and until <= as_of
 
 
-@pytest.mark.parametrize("as_of", [moment(3, "05:25"), moment(5, "09:00")])
+@pytest.mark.parametrize(
+    "as_of", [moment(3, "05:25"), pytest.param(moment(5, "09:00"), marks=pytest.mark.slow)]
+)
 def test_another_future_gives_the_same_slice_evidence_ids_included(
     edge_store: Store, tmp_path: Path, as_of: datetime
 ) -> None:

@@ -90,7 +90,7 @@ def assert_betrays_nothing(served: Served, subject_id: int, as_of: datetime) -> 
             assert len(numbered) == len(set(numbered)), table
 
 
-@settings(max_examples=8, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=6, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_a_slice_of_the_small_hospital_holds_exactly_what_was_known(
     edge_store: Store, data: st.DataObject
@@ -113,6 +113,15 @@ def test_every_moment_of_the_hardest_record_shows_what_was_known_then(edge_store
         assert_is_what_was_known(served[task_id], edge_store, DEE, as_of, None)
 
 
+@pytest.mark.slow
+@settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_a_slice_of_the_small_hospital_holds_exactly_what_was_known_at_length(
+    edge_store: Store, data: st.DataObject
+) -> None:
+    assert_holds_what_was_known(edge_store, *data.draw(questions(edge_store)))
+
+
 @pytest.mark.demo
 @settings(max_examples=6, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
@@ -132,7 +141,7 @@ def assert_one_task_is_the_slice(store: Store, subject_id: int, as_of: datetime,
             assert contents(rows_of(chart.cursor(), f"from {table}")) == contents(mine), table
 
 
-@settings(max_examples=4, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=3, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_many_tasks_give_each_task_its_slice(edge_store: Store, data: st.DataObject) -> None:
     assert_one_task_is_the_slice(edge_store, *data.draw(questions(edge_store)))

@@ -6,7 +6,8 @@ import os
 import resource
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -15,7 +16,7 @@ import pytest
 from mcp_mimic.cli import run as mcp_mimic
 from mcp_mimic.contract import read_audit
 from mcp_mimic.errors import SettingsError, ToolError
-from mcp_mimic.governance.audit import AuditLog
+from mcp_mimic.governance.audit import AuditLog, Entry
 from mcp_mimic.governance.verification import verify
 from tests.mcp_mimic.charts import session
 from tests.mcp_mimic.governance import kill_points
@@ -228,3 +229,94 @@ def test_verify_follows_no_link_and_names_what_is_missing(
     for name in ("link", "none"):
         assert mcp_mimic(["audit", "verify", str(tmp_path / name)]) == 2
         assert "cannot be read" in capsys.readouterr().err
+
+
+def _entered(log: AuditLog, told: Callable[[], None]) -> Entry:
+    with log.turn:
+        return log.enter(
+            tool="get_labs",
+            args={},
+            outcome="ok",
+            rule=None,
+            coverage=None,
+            eids=[],
+            chars=10,
+            ms=1,
+            publish=told,
+        )
+
+
+def test_lines_that_wait_are_written_together_and_published_in_their_order(tmp_path: Path) -> None:
+    log = AuditLog(tmp_path, GRANT, "test 0")
+    told: list[int] = []
+    entries = [_entered(log, lambda number=number: told.append(number)) for number in range(3)]  # type: ignore[misc]
+    assert not told
+    assert verify(tmp_path).calls == 0
+    log.settle(entries[2])
+    assert (told, verify(tmp_path).calls) == ([0, 1, 2], 3)
+    for entry in entries:
+        log.settle(entry)
+    assert (told, verify(tmp_path).calls) == ([0, 1, 2], 3)
+
+
+def test_if_lines_do_not_get_to_the_disk_none_of_them_is_answered_and_their_numbers_are_free(
+    tmp_path: Path,
+) -> None:
+    log = AuditLog(tmp_path, GRANT, "test 0")
+    one_call(log)
+    told: list[int] = []
+    entries = [_entered(log, lambda: told.append(1)) for _ in range(3)]
+    whole = (tmp_path / "audit.jsonl").read_bytes()
+    with files_of_at_most(len(whole) + 30), pytest.raises(ToolError, match="File too large"):
+        log.settle(entries[0])
+    for entry in entries[1:]:
+        with pytest.raises(ToolError, match="File too large"):
+            log.settle(entry)
+    assert (told, log.calls, log.chars) == ([], 1, 10)
+    assert (tmp_path / "audit.jsonl").read_bytes() == whole
+    assert one_call(log) == 2
+    assert verify(tmp_path).calls == 2
+
+
+def test_what_one_call_cannot_publish_is_its_own_error_alone(tmp_path: Path) -> None:
+    def fail() -> None:
+        raise ToolError("the report cannot be written", "tell the operator", code="report_unwritten")
+
+    log = AuditLog(tmp_path, GRANT, "test 0")
+    told: list[int] = []
+    entries = [_entered(log, fail), _entered(log, lambda: told.append(1))]
+    with pytest.raises(ToolError, match="report cannot"):
+        log.settle(entries[0])
+    log.settle(entries[1])
+    assert (told, verify(tmp_path).calls) == ([1], 2)
+
+
+def test_lines_that_wait_when_the_session_is_sealed_come_before_the_seal(tmp_path: Path) -> None:
+    log = AuditLog(tmp_path, GRANT, "test 0")
+    entry = _entered(log, lambda: None)
+    assert log.seal()["calls"] == 1
+    log.settle(entry)
+    assert verify(tmp_path).sealed
+    with pytest.raises(ToolError, match="closed"):
+        one_call(log)
+
+
+def test_lines_that_wait_when_the_file_is_let_go_are_not_answered(tmp_path: Path) -> None:
+    log = AuditLog(tmp_path, GRANT, "test 0")
+    entry = _entered(log, lambda: None)
+    log.close()
+    with pytest.raises(ToolError, match="closed"):
+        log.settle(entry)
+    assert verify(tmp_path).calls == 0
+
+
+def test_calls_of_many_threads_have_one_order_and_each_is_on_disk_when_it_returns(tmp_path: Path) -> None:
+    log = AuditLog(tmp_path, GRANT, "test 0")
+
+    def calls(_: int) -> list[bool]:
+        return [one_call(log) <= verify(tmp_path).calls for _ in range(20)]
+
+    with ThreadPoolExecutor(8) as threads:
+        assert all(kept for several in threads.map(calls, range(8)) for kept in several)
+    assert verify(tmp_path).holds
+    assert verify(tmp_path).calls == 160

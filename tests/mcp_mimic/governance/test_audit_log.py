@@ -2,6 +2,8 @@
 
 import json
 import os
+import select
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,7 +15,7 @@ from mcp_mimic.contract import AuditReading, Coverage, Grant, read_audit
 from mcp_mimic.errors import GrantError, SealError, SettingsError, ToolError
 from mcp_mimic.governance.audit import AuditLog
 from mcp_mimic.governance.redaction import audited_arguments, audited_tool
-from mcp_mimic.governance.sealing import GrantSealListener, SealListener, request_seal
+from mcp_mimic.governance.sealing import SEAL_SOCKET, GrantSealListener, SealListener, request_seal
 from tests.mcp_mimic.charts import make_grant
 
 COVERAGE = Coverage("hosp.labevents", (50912,), None, None, "2150-03-04T12:00:00", 3, 3, True)
@@ -267,6 +269,23 @@ def test_a_seal_that_could_not_be_written_can_be_asked_for_again(tmp_path: Path)
         with pytest.raises(SealError, match="could not seal"):
             request_seal(tmp_path)
         assert request_seal(tmp_path) == {"calls": 3, "hash": "h"}
+
+
+def test_nothing_is_sealed_or_answered_before_it_is_asked_for(tmp_path: Path) -> None:
+    asked: list[bool] = []
+
+    def seal() -> dict[str, Any]:
+        asked.append(True)
+        return {"calls": 0, "hash": "h"}
+
+    with SealListener(tmp_path, seal):
+        for unfinished in (b"", b"a"):
+            with socket.socket(socket.AF_UNIX) as passer_by:
+                passer_by.connect(str(tmp_path / SEAL_SOCKET))
+                passer_by.sendall(unfinished)
+                assert not select.select([passer_by], [], [], 0.1)[0]
+        assert not asked
+        assert request_seal(tmp_path) == {"calls": 0, "hash": "h"}
 
 
 def test_one_session_of_many_is_sealed_by_its_grant_and_the_next_after_it(tmp_path: Path) -> None:

@@ -5,36 +5,34 @@ import json
 import shlex
 import time
 import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 from fastmcp import Client
 from fastmcp.client.transports import StdioTransport
+from fastmcp.exceptions import ToolError as FastMCPToolError
 
 from mcp_mimic.cli import run as mcp_mimic
-from mcp_mimic.clients import CLIENTS, TOKEN_VARIABLE
+from mcp_mimic.clients import CLIENTS, INSPECTOR, TOKEN_VARIABLE
+from mcp_mimic.contract import read_audit
 from mcp_mimic.governance.bearer import granted, read_key
 from mcp_mimic.store.store import Store
 from tests.hospital import ADA
+from tests.mcp_mimic.printed import after, server
+from tests.mcp_mimic.server.test_serving import COMMAND, http_process
+
+type Capture = pytest.CaptureFixture[str]
 
 WHOSE = ["--patient", str(ADA), "--as-of", "2150-03-03T12:00:00"]
 URL = "http://127.0.0.1:8000/mcp"
 
 
-def inspected(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+def inspected(capsys: Capture, *arguments: str) -> str:
     assert mcp_mimic(["inspect", *arguments]) == 0
     return capsys.readouterr().out
-
-
-def after(text: str, heading: str) -> str:
-    """What stands under the line that ends with `heading`."""
-    return text.split(f"{heading}:\n\n", 1)[1].split("\n\nor ", 1)[0]
-
-
-def servers(text: str, heading: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(after(text, heading))["mcpServers"]["mimic"]
-    return found
 
 
 @pytest.fixture
@@ -42,68 +40,121 @@ def place(small_store: Store) -> list[str]:
     return ["--store", str(small_store.path), "--reader", "none=a test, no model"]
 
 
-def test_a_printed_configuration_starts_a_server_that_answers(
-    capsys: pytest.CaptureFixture[str], place: list[str], tmp_path: Path
+def program(told: str) -> Client[Any]:
+    """The client of a printed program."""
+    names: dict[str, Any] = {}
+    exec(after(told, "program"), names)
+    client: Client[Any] = names["client"]
+    return client
+
+
+@contextmanager
+def printed_client(
+    transport: str, place: list[str], folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> Iterator[Client[Any]]:
+    """What is printed for fastmcp, made to run; over HTTP with a server that it reaches."""
+    audit = ["--audit", str(folder)]
+    if transport == "stdio":
+        yield program(inspected(capsys, "fastmcp", *place, *WHOSE, *audit))
+        return
+    grants, whose = ["--grants", str(folder / "grants")], WHOSE
+    if transport == "bearer":
+        monkeypatch.setenv(TOKEN_VARIABLE, issued(capsys, *place[:2], *grants, *WHOSE, "--id", "ada"))
+        whose = grants
+    with http_process([*COMMAND, "serve", *place, *whose, *audit, "--http", "--port", "0"]) as server:
+        more = [] if transport == "bearer" else ["--no-token"]
+        yield program(inspected(capsys, "fastmcp", *place, "--url", server.url, *more))
+
+
+@pytest.mark.parametrize(
+    "transport", ["stdio", *(pytest.param(one, marks=pytest.mark.slow) for one in ("http", "bearer"))]
+)
+def test_a_printed_program_reads_a_chart_and_shows_what_is_refused(
+    transport: str, place: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Capture
 ) -> None:
-    told = inspected(capsys, "claude-code", *place, *WHOSE, "--audit", str(tmp_path))
-    server = servers(told, ".mcp.json")
-    assert server["type"] == "stdio"
+    async def run(client: Client[Any]) -> None:
+        async with client:
+            listed = [tool.name for tool in await client.list_tools()]
+            assert "get_labs" in listed
+            assert "query_chart" not in listed
+            overview = await client.call_tool("get_patient_overview")
+            assert overview.structured_content["patient"] == {"sex": "F", "age": "62"}
+            pages = [await client.call_tool("get_labs", {"limit": 2})]
+            cursor = pages[0].structured_content["next_cursor"]
+            pages.append(await client.call_tool("get_labs", {"limit": 2, "cursor": cursor}))
+            served = [[row["eid"] for row in page.structured_content["rows"]] for page in pages]
+            assert served == [["lab:3", "lab:2"], ["lab:4", "lab:1"]]
+            with pytest.raises(
+                FastMCPToolError, match=r"^error grant\.tools \(search:4\): the grant does not"
+            ):
+                await client.call_tool("query_chart", {"sql": "select 1"})
+            with pytest.raises(
+                FastMCPToolError, match=r"^error window \(search:5\): start lies after the as-of"
+            ):
+                await client.call_tool("get_labs", {"start": "2150-03-04"})
+            report = {"report": "## Answer: YES\n\n- creatinine rose [lab:1, lab:2]\n"}
+            handed_in = await client.call_tool("submit_determination", report)
+            assert handed_in.structured_content == {"call": "search:6", "status": "recorded"}
 
-    async def run() -> None:
-        transport = StdioTransport(server["command"], server["args"], log_file=tmp_path / "log")
-        async with Client(transport) as client:
-            result = await client.call_tool_mcp("get_labs", {})
-            assert result.structured_content["rows"]
-
-    asyncio.run(run())
+    with printed_client(transport, place, tmp_path, monkeypatch, capfd) as client:
+        asyncio.run(run(client))
+    folder = tmp_path / "ada" if transport == "bearer" else tmp_path
+    calls = read_audit((folder / "audit.jsonl").read_text().splitlines()).calls
+    assert [call["outcome"] for call in calls] == ["ok", "ok", "ok", "refused", "error", "ok"]
 
 
-def test_every_client_gets_the_same_command_in_its_own_form(
-    capsys: pytest.CaptureFixture[str], place: list[str]
-) -> None:
-    said = {name: inspected(capsys, name, *place, *WHOSE) for name in CLIENTS if name != "inspector"}
-    code = servers(said["claude-code"], ".mcp.json")
+def test_every_client_gets_the_same_command_in_its_own_form(capsys: Capture, place: list[str]) -> None:
+    said = {name: inspected(capsys, name, *place, *WHOSE) for name in CLIENTS}
+    code = server(said["claude-code"])
     command = [code["command"], *code["args"]]
     assert command[1:4] == ["serve", "--store", place[1]]
     add = shlex.split(after(said["claude-code"], "Run"))
     assert add == ["claude", "mcp", "add", "--transport", "stdio", "mimic", "--", *command]
     assert shlex.split(after(said["codex"], "Run")) == ["codex", "mcp", "add", "mimic", "--", *command]
     codex = tomllib.loads(after(said["codex"], "config.toml"))["mcp_servers"]["mimic"]
-    for server in (
-        codex,
-        servers(said["gemini"], "settings.json"),
-        servers(said["claude-desktop"], "again"),
-    ):
-        assert [server["command"], *server["args"]] == command
+    for found in (codex, server(said["gemini"], "settings.json"), server(said["claude-desktop"], "again")):
+        assert [found["command"], *found["args"]] == command
+    transport = program(said["fastmcp"]).transport
+    assert isinstance(transport, StdioTransport)
+    assert [transport.command, *transport.args] == command
 
 
 def test_the_inspector_does_not_take_the_servers_options_for_its_own(
-    capsys: pytest.CaptureFixture[str], place: list[str]
+    capsys: Capture, place: list[str]
 ) -> None:
-    words = shlex.split(after(inspected(capsys, "inspector", *place, *WHOSE), "Run"))
-    assert words[:2] == ["npx", "@modelcontextprotocol/inspector"]
-    assert words[3:6] == ["serve", "--", "--store"]
+    told = inspected(capsys, "inspector", *place, *WHOSE)
+    page = shlex.split(after(told, "Run for its page"))
+    assert page[:2] == ["npx", INSPECTOR]
+    assert page[3:6] == ["serve", "--", "--store"]
+    call = shlex.split(after(told, "for one call"))
+    assert (call[:3], call[4:6]) == (["npx", INSPECTOR, "--cli"], ["serve", "--store"])
+    assert call[-3:] == ["--", "--method", "tools/list"]
 
 
-def test_for_a_running_server_the_token_is_named_and_not_printed(
-    capsys: pytest.CaptureFixture[str], place: list[str]
-) -> None:
+def test_for_a_running_server_the_token_is_named_and_not_printed(capsys: Capture, place: list[str]) -> None:
     said = {
         name: inspected(capsys, name, *place, "--url", URL) for name in CLIENTS if name != "claude-desktop"
     }
     bearer = f"Bearer ${{{TOKEN_VARIABLE}}}"
     code = {"type": "http", "url": URL, "headers": {"Authorization": bearer}}
-    assert servers(said["claude-code"], ".mcp.json") == code
-    gemini = servers(said["gemini"], "settings.json")
+    assert server(said["claude-code"]) == code
+    gemini = server(said["gemini"], "settings.json")
     assert gemini == {"httpUrl": URL, "headers": {"Authorization": f"Bearer ${TOKEN_VARIABLE}"}}
     codex = tomllib.loads(after(said["codex"], "config.toml"))["mcp_servers"]["mimic"]
     assert codex == {"url": URL, "bearer_token_env_var": TOKEN_VARIABLE}
-    assert f'--server-url {URL} --header "Authorization: Bearer ${TOKEN_VARIABLE}"' in said["inspector"]
+    header = f'--header "Authorization: Bearer ${TOKEN_VARIABLE}"'
+    assert f"--server-url {URL} {header}" in said["inspector"]
+    assert f"--cli {URL} --transport http {header} --method tools/list" in said["inspector"]
 
 
-def test_what_cannot_be_printed_is_said_in_one_line(
-    capsys: pytest.CaptureFixture[str], place: list[str]
-) -> None:
+def test_for_a_server_without_tokens_none_is_named(capsys: Capture, place: list[str]) -> None:
+    for name in CLIENTS.keys() - {"claude-desktop"}:
+        told = inspected(capsys, name, *place, "--url", URL, "--no-token")
+        assert URL in told
+        assert not any(word in told for word in (TOKEN_VARIABLE, "Authorization", "bearer", "auth")), name
+
+
+def test_what_cannot_be_printed_is_said_in_one_line(capsys: Capture, place: list[str]) -> None:
     mistakes = {
         "no client that is known": ["vim", *place, *WHOSE],
         "calls none by URL": ["claude-desktop", *place, "--url", URL],
@@ -117,7 +168,7 @@ def test_what_cannot_be_printed_is_said_in_one_line(
         assert (told.out, said in told.err) == ("", True), said
 
 
-def issued(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+def issued(capsys: Capture, *arguments: str) -> str:
     assert mcp_mimic(["grant", *arguments]) == 0
     told = capsys.readouterr()
     assert told.out.count("\n") == 1
@@ -126,7 +177,7 @@ def issued(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 
 
 def test_a_token_is_printed_once_and_kept_nowhere(
-    capsys: pytest.CaptureFixture[str], small_store: Store, tmp_path: Path
+    capsys: Capture, small_store: Store, tmp_path: Path
 ) -> None:
     place = ["--store", str(small_store.path), "--grants", str(tmp_path / "grants")]
     token = issued(
@@ -145,7 +196,7 @@ def test_a_token_is_printed_once_and_kept_nowhere(
 
 
 def test_a_grant_that_cannot_be_issued_leaves_nothing(
-    capsys: pytest.CaptureFixture[str], small_store: Store, tmp_path: Path
+    capsys: Capture, small_store: Store, tmp_path: Path
 ) -> None:
     store = ["--store", str(small_store.path)]
     grants = ["--grants", str(tmp_path / "grants")]

@@ -196,7 +196,7 @@ def test_a_signal_ends_a_stdio_server_that_still_has_a_client(small_store: Store
     assert [path.name for path in tmp_path.iterdir()] == ["audit.jsonl"]
 
 
-SLOW_QUERY = "select count(*) from range(40000) a, range(40000) b where a.range * b.range % 7 = 3"
+SLOW_QUERY = "select count(*) from range(10000) a, range(10000) b where a.range * b.range % 7 = 3"
 
 
 def _wait_for_a_query(process: subprocess.Popen[str]) -> None:
@@ -324,6 +324,7 @@ def test_startup_mistakes_are_one_line_a_hint_and_exit_2(
         assert [line.partition(":")[0] for line in told.err.splitlines()] == ["error", "hint"]
 
 
+@pytest.mark.slow
 def test_a_grant_file_for_this_store_is_served(small_store: Store, tmp_path: Path) -> None:
     grant = _grant_file(
         tmp_path, subject_id=ADA, as_of=AS_OF, store=small_store.manifest.fingerprint, tools=["get_labs"]
@@ -337,6 +338,7 @@ def test_a_grant_file_for_this_store_is_served(small_store: Store, tmp_path: Pat
     asyncio.run(run())
 
 
+@pytest.mark.slow
 def test_requests_that_are_too_large_or_too_many_are_told_so_and_the_server_lives(
     small_store: Store, tmp_path: Path
 ) -> None:

@@ -34,6 +34,7 @@ def test_a_fresh_store_of_an_unknown_release_is_well_but_not_compared(small_stor
     assert table(report, "hosp.labevents").rows == 5
 
 
+@pytest.mark.slow
 def test_a_part_of_a_stated_release_differs_from_its_published_counts(
     small_source: Path, tmp_path: Path
 ) -> None:

@@ -26,7 +26,7 @@ def everything(store: Path) -> Stored:
         return {name: connection.sql(f"FROM store.{name}").fetchall() for name in TABLES}
 
 
-@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+@pytest.mark.parametrize("suffix", [".csv", pytest.param(".parquet", marks=pytest.mark.slow)])
 def test_csv_and_parquet_give_the_same_store_as_gzip(tmp_path: Path, small_store: Store, suffix: str) -> None:
     manifest = import_store([write_hospital(tmp_path / "source", suffix=suffix)], tmp_path / "store")
     assert manifest.fingerprint == small_store.manifest.fingerprint
@@ -55,6 +55,7 @@ def test_one_changed_value_changes_the_fingerprint(tmp_path: Path, small_store: 
     assert manifest.fingerprint != small_store.manifest.fingerprint
 
 
+@pytest.mark.slow
 def test_upper_case_and_reordered_columns_are_the_same_table(tmp_path: Path, small_store: Store) -> None:
     source = write_hospital(tmp_path / "source", suffix=".csv")
     file = source / "icu" / "caregiver.csv"

@@ -56,7 +56,7 @@ def import_and_count(source: Path, store: Path) -> dict[str, Step]:
     ("step", "table"),
     [
         ("checking", "hosp.labevents"),
-        ("sorting", "hosp.emar"),
+        pytest.param("sorting", "hosp.emar", marks=pytest.mark.slow),
         pytest.param("reading", "hosp.poe", marks=pytest.mark.slow),
         pytest.param("done", "hosp.emar", marks=pytest.mark.slow),
         pytest.param("sorting", "hosp.prescriptions", marks=pytest.mark.slow),
@@ -120,6 +120,7 @@ def test_an_import_interrupted_at_the_keyboard_says_how_to_go_on(long_source: Pa
     assert journal.exists()
 
 
+@pytest.mark.slow
 def test_a_file_that_changed_meanwhile_is_read_again_with_what_depends_on_it(tmp_path: Path) -> None:
     source, store = write_hospital(tmp_path / "source"), tmp_path / "store"
     subprocess.run(
@@ -186,6 +187,7 @@ def test_other_files_do_not_replace_a_store(small_store: Store, tmp_path: Path) 
     assert Store.open(small_store.path).manifest == small_store.manifest
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target_exists", [True, False])
 def test_a_link_may_lead_to_the_store(
     small_source: Path, small_store: Store, tmp_path: Path, target_exists: bool
@@ -200,6 +202,7 @@ def test_a_link_may_lead_to_the_store(
     assert [entry.name for entry in disk.iterdir()] == ["store"]
 
 
+@pytest.mark.slow
 def test_the_folder_one_stands_in_may_become_the_store(
     small_source: Path, small_store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -208,6 +211,7 @@ def test_the_folder_one_stands_in_may_become_the_store(
     assert import_store([small_source.absolute()], Path()) == small_store.manifest
 
 
+@pytest.mark.slow
 def test_an_empty_folder_may_become_the_store(small_source: Path, tmp_path: Path) -> None:
     store = tmp_path / "store"
     store.mkdir()
@@ -215,6 +219,7 @@ def test_an_empty_folder_may_become_the_store(small_source: Path, tmp_path: Path
     assert Store.open(store).manifest.modules == {"hosp", "icu"}
 
 
+@pytest.mark.slow
 def test_a_full_disk_or_too_little_memory_is_said_and_can_be_gone_on_from(
     small_source: Path, small_store: Store, tmp_path: Path
 ) -> None:
@@ -236,6 +241,7 @@ main()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bytes_", [100_000, 800_000])
 def test_a_disk_that_fills_is_not_blamed_on_the_source(
     small_source: Path, small_store: Store, tmp_path: Path, bytes_: int
@@ -261,6 +267,7 @@ def test_a_store_cannot_be_built_where_nothing_can_be_written(small_source: Path
         import_store([small_source], tmp_path / "file" / "store")
 
 
+@pytest.mark.slow
 def test_a_journal_is_read_as_it_was_written(tmp_path: Path, small_source: Path) -> None:
     subprocess.run(
         [sys.executable, "-c", KILLED_AT, small_source, tmp_path / "store", "reading", "hosp.emar"],

@@ -132,11 +132,13 @@ def test_a_folder_that_is_not_a_store_is_not_touched(small_source: Path, tmp_pat
     assert [file.name for file in store.iterdir()] == ["thesis.txt"]
 
 
+@pytest.mark.slow
 def test_modules_may_be_given_one_by_one(small_source: Path, tmp_path: Path, small_store: Store) -> None:
     manifest = import_store([small_source / "hosp", small_source / "icu"], tmp_path / "store")
     assert manifest.fingerprint == small_store.manifest.fingerprint
 
 
+@pytest.mark.slow
 def test_a_release_may_lie_in_a_folder_named_like_a_module(
     small_source: Path, tmp_path: Path, small_store: Store
 ) -> None:
@@ -145,6 +147,7 @@ def test_a_release_may_lie_in_a_folder_named_like_a_module(
     assert manifest.fingerprint == small_store.manifest.fingerprint
 
 
+@pytest.mark.slow
 def test_the_same_folder_twice_is_no_conflict(small_source: Path, tmp_path: Path) -> None:
     import_store([small_source, small_source / "hosp"], tmp_path / "store")
 

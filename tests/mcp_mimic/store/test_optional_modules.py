@@ -188,6 +188,7 @@ def test_a_folder_may_also_be_named_like_its_module(tmp_path: Path, small_source
     assert {name: source.label for name, source in found.items()} == sources
 
 
+@pytest.mark.slow
 def test_a_column_that_a_later_release_adds_is_left_unread_and_said_once(
     tmp_path: Path, small_source: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -244,6 +245,7 @@ def test_a_number_that_is_no_time_of_day_is_named(tmp_path: Path, time: str) -> 
         images(tmp_path, ".csv.gz", [time])
 
 
+@pytest.mark.slow
 def test_every_format_of_every_module_gives_the_same_fingerprint(tmp_path: Path) -> None:
     def rows() -> Rows:
         found = edge_rows()

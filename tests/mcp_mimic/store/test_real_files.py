@@ -205,6 +205,7 @@ def test_a_table_may_be_larger_than_memory(tmp_path: Path) -> None:
     assert stored(Store.open(tmp_path / "store"), query) == [(rows, rows)]
 
 
+@pytest.mark.slow
 def test_reading_a_file_needs_little_memory_whatever_its_size(tmp_path: Path) -> None:
     source = write_hospital(tmp_path / "source")
     write_many(source / "icu" / "outputevents.csv.gz", 100_000)

@@ -32,6 +32,7 @@ def test_published_counts_are_of_known_tables_and_name_their_source(release: str
     assert published("unknown") == {}
 
 
+@pytest.mark.slow
 def test_a_part_of_a_release_may_be_stated_to_be_one(small_source: Path, tmp_path: Path) -> None:
     assert import_store([small_source], tmp_path / "store", release="3.1").release == "3.1"
 

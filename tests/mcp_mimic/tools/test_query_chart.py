@@ -365,6 +365,15 @@ def test_fourth_wall_the_process_alone_bounds_memory_time_and_files(
     assert done.returncode == 0 if ends else done.returncode < 0
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="Linux tells the kernel whom to end")
+def test_where_memory_runs_out_the_kernel_ends_the_query_before_the_server() -> None:
+    """It is told so before it takes any."""
+    told = "import sys; from pathlib import Path; from mcp_mimic.chart.query_child import bound_process\n"
+    told += "bound_process(64, 2); print(Path('/proc/self/oom_score_adj').read_text())"
+    done = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=True)
+    assert int(done.stdout) == 1000
+
+
 def test_a_querys_process_has_no_environment_and_no_file_of_the_servers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
