@@ -2,9 +2,11 @@
 
 import fcntl
 import json
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from harness.synthetic import PlantedCase, write_hospital
@@ -33,3 +35,18 @@ def world(shared_dir: Path) -> SyntheticWorld:
             record.write_text(json.dumps([asdict(case) for case in hospital]), encoding="utf-8")
     planted = tuple(PlantedCase(**case) for case in json.loads(record.read_text(encoding="utf-8")))
     return SyntheticWorld(source, Store.open(folder), planted)
+
+
+@pytest.fixture(scope="module")
+def database(world: SyntheticWorld) -> Iterator[duckdb.DuckDBPyConnection]:
+    """The world's store, in use."""
+    with duckdb.connect() as connection:
+        world.store.attach(connection, "store")
+        connection.execute("use store")
+        yield connection
+
+
+def single(database: duckdb.DuckDBPyConnection, sql: str) -> float:
+    """The number that a statement gives, as its only row and column."""
+    ((found,),) = database.execute(sql).fetchall()
+    return float(found)
