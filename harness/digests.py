@@ -22,6 +22,11 @@ _LITTER = frozenset({".DS_Store", "Thumbs.db", "desktop.ini"})
 """What a file manager leaves in a folder that it shows."""
 
 
+def digest_bytes(content: bytes) -> str:
+    """The sha256 of some bytes, as manifests, jobs and scores write it."""
+    return f"sha256:{sha256(content).hexdigest()}"
+
+
 def digest_files(files: Mapping[str, bytes]) -> dict[str, str]:
     """The digests by their names in a tasks manifest, of all files by their path in the task's directory.
 
@@ -31,16 +36,16 @@ def digest_files(files: Mapping[str, bytes]) -> dict[str, str]:
     seen = [*_SEEN, *(name for name in shown if name not in _SEEN)]
     rest = sorted(files.keys() - {*seen, GRANT, GOLD, PLAN})
     return {
-        "agent_digest": _digest(_listed(files, seen) + _impersonal(files[GRANT])),
+        "agent_digest": digest_bytes(_listed(files, seen) + _impersonal(files[GRANT])),
         "gold_digest": digest_gold(files[GOLD]),
-        "plan_digest": _digest(files[PLAN]),
-        "rest_digest": _digest(_listed(files, rest)),
+        "plan_digest": digest_bytes(files[PLAN]),
+        "rest_digest": digest_bytes(_listed(files, rest)),
     }
 
 
 def digest_gold(gold: bytes) -> str:
     """Over tests/gold.json, as a score names it."""
-    return _digest(gold)
+    return digest_bytes(gold)
 
 
 def task_files(folder: Path) -> dict[str, bytes]:
@@ -69,7 +74,3 @@ def _impersonal(text: bytes) -> bytes:
     if not isinstance(grant, dict):
         raise ContractError("the grant is no JSON object")
     return canonical_json({key: grant[key] for key in grant if key not in _IDENTIFYING}).encode()
-
-
-def _digest(content: bytes) -> str:
-    return f"sha256:{sha256(content).hexdigest()}"

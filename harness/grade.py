@@ -5,11 +5,10 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from harness.digests import digest_gold
+from harness.digests import digest_bytes, digest_gold
 from harness.errors import JobError, TaskError
 from harness.scoring.files import MAX_GOLD, read_file
 from harness.scoring.gold import Gold, GoldError, read_gold
@@ -219,7 +218,7 @@ class _Tasks:
     def digest(self, tasks: set[str]) -> str:
         """One digest over the gold of these tasks."""
         lines = "".join(f"{task} {self.gold(task)[2]}\n" for task in sorted(tasks))
-        return "sha256:" + sha256(lines.encode()).hexdigest()
+        return digest_bytes(lines.encode())
 
     def require_unchanged(self, task: str, agent_digest: str) -> None:
         """JobError if the task that was answered is not the one that is in the folder now."""

@@ -9,12 +9,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from harness.digests import digest_bytes
 from harness.errors import JobError
 from harness.place import Place
 from harness.readers import Reader
@@ -44,7 +44,7 @@ class PlannedSystem(System):
         fields = system.model_dump()
         if system.harbor is not None:
             settings = system.harbor.environment.items()
-            fields["harbor"]["environment"] = {name: _digest(value) for name, value in settings}
+            fields["harbor"]["environment"] = {name: digest_bytes(value.encode()) for name, value in settings}
         return cls(
             **fields,
             runs_in=place,
@@ -62,10 +62,6 @@ class PlannedSystem(System):
         if self.code != begun.code:
             return "its agent's code"
         return None if self.services == begun.services else "its compose files"
-
-
-def _digest(text: str) -> str:
-    return f"sha256:{sha256(text.encode()).hexdigest()}"
 
 
 class JobPlan(BaseModel):

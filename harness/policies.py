@@ -1,10 +1,10 @@
 """The policy documents that a run serves: those of the corpus that its tasks' grants name."""
 
 from collections.abc import Iterable
-from hashlib import sha256
 from pathlib import Path
 
 from harness.data import data_folder
+from harness.digests import digest_bytes
 from mcp_mimic.policies.corpus import Corpus, open_corpus
 
 
@@ -24,4 +24,4 @@ def document_digests(corpus: Path, names: Iterable[str]) -> dict[str, str]:
 
 def _digest(corpus: Corpus, name: str) -> str:
     document = corpus.document(name)
-    return f"sha256:{sha256(document.prose.text.encode()).hexdigest()}" if document is not None else ""
+    return digest_bytes(document.prose.text.encode()) if document is not None else ""

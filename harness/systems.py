@@ -7,7 +7,6 @@ import inspect
 import sys
 import tomllib
 from collections.abc import Sequence
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from pydantic import (
 )
 from pydantic_core import ErrorDetails
 
+from harness.digests import digest_bytes
 from harness.errors import UnknownSystemError
 from harness.place import PLACES, Place
 
@@ -185,7 +185,7 @@ def _source(agent: str) -> str | None:
 def _digest_of(files: Sequence[Path]) -> str:
     if not files:
         return ""
-    return f"sha256:{sha256(b''.join(file.read_bytes() for file in files)).hexdigest()}"
+    return digest_bytes(b"".join(file.read_bytes() for file in files))
 
 
 def _told(error: BaseException) -> str:

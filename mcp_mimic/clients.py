@@ -75,6 +75,11 @@ def _bearer(reference: str) -> str:
     return f"Bearer {reference}"
 
 
+def _headers(token: bool, reference: str) -> dict[str, dict[str, str]]:
+    """The part of a server's entry that sends the token; `reference` is how the client names the variable."""
+    return {"headers": {"Authorization": _bearer(reference)}} if token else {}
+
+
 def _set_token(token: bool) -> str:
     """What comes first where a token is needed."""
     told = f"Set {TOKEN_VARIABLE} to the token of `mcp-mimic grant` in the client's environment. "
@@ -104,8 +109,7 @@ def _claude_code(command: list[str]) -> str:
 
 
 def _claude_code_url(url: str, token: bool) -> str:
-    headers = {"headers": {"Authorization": _bearer(f"${{{TOKEN_VARIABLE}}}")}} if token else {}
-    server = _servers({"type": "http", "url": url, **headers})
+    server = _servers({"type": "http", "url": url, **_headers(token, f"${{{TOKEN_VARIABLE}}}")})
     return f"{_set_token(token)}Write into .mcp.json:\n\n{server}"
 
 
@@ -143,8 +147,7 @@ def _gemini(command: list[str]) -> str:
 
 
 def _gemini_url(url: str, token: bool) -> str:
-    headers = {"headers": {"Authorization": _bearer(f"${TOKEN_VARIABLE}")}} if token else {}
-    server = _servers({"httpUrl": url, **headers})
+    server = _servers({"httpUrl": url, **_headers(token, f"${TOKEN_VARIABLE}")})
     return f"{_set_token(token)}Write into ~/.gemini/settings.json:\n\n{server}"
 
 

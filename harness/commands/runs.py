@@ -93,9 +93,7 @@ def _errors(errors: "Mapping[Path, str]") -> str:
 
 def _first(told: "Mapping[Path, str]") -> str:
     """What the first record says, and where it is; nothing of none."""
-    for record, what in told.items():
-        return f" ({what}; see {record})"
-    return ""
+    return next((f" ({what}; see {record})" for record, what in told.items()), "")
 
 
 def case(

@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -28,6 +29,9 @@ ROLES = {
 
 Outcome = tuple[str, str, str, dict[str, float] | None]
 """Of a trial: task, system, status and rewards."""
+
+
+_PROGRESS = re.compile(r"^\d+ of \d+ trials, \d+ s\n", re.MULTILINE)
 
 
 def outcomes(job: Path) -> list[Outcome]:
@@ -74,9 +78,9 @@ class Killed:
         )
 
     def end(self, seconds: float = 180) -> tuple[int, str, str]:
-        """Its exit code, stdout and stderr once it has ended."""
+        """Its exit code, stdout and what it said on stderr, but for how far it was, once it has ended."""
         out, err = self.process.communicate(timeout=seconds)
-        return self.process.returncode, out, err
+        return self.process.returncode, out, _PROGRESS.sub("", err)
 
     @property
     def ended(self) -> bool:

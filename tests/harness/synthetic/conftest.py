@@ -4,10 +4,11 @@ somebody, and, for slow tests, the default one with all the carriers that sampli
 
 import fcntl
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from harness.scenario import Scenario, load_scenarios
@@ -69,3 +70,18 @@ def build(shared_dir: Path, name: str, scenarios: Sequence[PlantedScenario]) -> 
             record.write_text(json.dumps([asdict(case) for case in hospital]), encoding="utf-8")
     planted = tuple(PlantedCase(**case) for case in json.loads(record.read_text(encoding="utf-8")))
     return SyntheticWorld(source, Store.open(folder), planted)
+
+
+@pytest.fixture(scope="module")
+def database(world: SyntheticWorld) -> Iterator[duckdb.DuckDBPyConnection]:
+    """The world's store, in use."""
+    with duckdb.connect() as connection:
+        world.store.attach(connection, "store")
+        connection.execute("use store")
+        yield connection
+
+
+def single(database: duckdb.DuckDBPyConnection, sql: str) -> float:
+    """The number that a statement gives, as its only row and column."""
+    ((found,),) = database.execute(sql).fetchall()
+    return float(found)

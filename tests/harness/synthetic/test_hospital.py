@@ -1,7 +1,7 @@
 import csv
 import gzip
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import duckdb
@@ -12,7 +12,7 @@ from harness.synthetic import Hospital, write_hospital
 from harness.synthetic.dictionaries import chart_items, lab_items
 from mcp_mimic.store.importer import import_store
 from mcp_mimic.store.tables import TABLES
-from tests.harness.synthetic.conftest import SyntheticWorld
+from tests.harness.synthetic.conftest import SyntheticWorld, single
 from tests.harness.synthetic.toy_plants import PLANTS, SEED, ToyScenario, write_plants
 
 PATIENTS = "(select count(*) from hosp.patients)"
@@ -57,20 +57,6 @@ def lines_by_subject(root: Path) -> dict[str, dict[str, list[str]]]:
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Hospital:
     return generate(tmp_path_factory.mktemp("small"))
-
-
-@pytest.fixture(scope="module")
-def database(world: SyntheticWorld) -> Iterator[duckdb.DuckDBPyConnection]:
-    with duckdb.connect() as connection:
-        world.store.attach(connection, "store")
-        connection.execute("use store")
-        yield connection
-
-
-def value(database: duckdb.DuckDBPyConnection, sql: str) -> float:
-    row = database.execute(sql).fetchone()
-    assert row is not None
-    return float(row[0])
 
 
 def test_every_official_table_is_written_with_its_official_header(small: Hospital) -> None:
@@ -172,7 +158,7 @@ def test_every_item_is_in_its_dictionary(
 ) -> None:
     links = "" if dictionary == "hosp.d_labitems" else f"and d.linksto = '{table.split('.')[1]}'"
     sql = f"select count(*) from {table} r where not exists (from {dictionary} d where d.itemid = r.itemid {links})"
-    assert value(database, sql) == 0
+    assert single(database, sql) == 0
 
 
 @pytest.mark.parametrize(
@@ -206,7 +192,7 @@ def test_every_item_is_in_its_dictionary(
 def test_the_record_has_the_habits_of_the_real_one(
     database: duckdb.DuckDBPyConnection, what: str, sql: str, low: float, high: float
 ) -> None:
-    assert low <= value(database, f"select {sql}") <= high, what
+    assert low <= single(database, f"select {sql}") <= high, what
 
 
 @pytest.mark.parametrize(
@@ -234,16 +220,16 @@ def test_rows_refer_to_rows_that_are_there(
         f"select count(*) from {child} c where {key} is not null and not exists "
         f"(from {parent} p where p.{key} = c.{key} and p.subject_id = c.subject_id)"
     )
-    assert value(database, orphans) == 0
+    assert single(database, orphans) == 0
 
 
 @pytest.mark.parametrize("kind", ["diagnoses", "procedures"])
 def test_every_code_has_its_title(database: duckdb.DuckDBPyConnection, kind: str) -> None:
     untitled = f"""select count(*) from hosp.{kind}_icd c where not exists (
         from hosp.d_icd_{kind} d where d.icd_code = c.icd_code and d.icd_version = c.icd_version)"""
-    assert value(database, untitled) == 0
+    assert single(database, untitled) == 0
     twice = f"select count(*) from (from hosp.d_icd_{kind} select 1 group by icd_code, icd_version having count(*) > 1)"
-    assert value(database, twice) == 0
+    assert single(database, twice) == 0
 
 
 def test_what_ends_or_changes_an_order_names_it(database: duckdb.DuckDBPyConnection) -> None:
@@ -251,6 +237,6 @@ def test_what_ends_or_changes_an_order_names_it(database: duckdb.DuckDBPyConnect
         where o.transaction_type <> 'New' and (
             b.poe_id is null or b.subject_id <> o.subject_id or b.ordertime > o.ordertime
             or b.discontinued_by_poe_id is distinct from o.poe_id)"""
-    assert value(database, loose) == 0
+    assert single(database, loose) == 0
     kinds = "select count(distinct transaction_type) from hosp.poe where order_subtype = 'Tubes/Drains'"
-    assert value(database, kinds) == 3
+    assert single(database, kinds) == 3

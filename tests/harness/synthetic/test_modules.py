@@ -2,28 +2,14 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator
 
 import duckdb
 import pytest
 
 from mcp_mimic.text.sections import note_sections
-from tests.harness.synthetic.conftest import SyntheticWorld
+from tests.harness.synthetic.conftest import single
 
 Rows = list[tuple[str, int]]
-
-
-@pytest.fixture(scope="module")
-def database(world: SyntheticWorld) -> Iterator[duckdb.DuckDBPyConnection]:
-    with duckdb.connect() as connection:
-        world.store.attach(connection, "store")
-        connection.execute("use store")
-        yield connection
-
-
-def value(database: duckdb.DuckDBPyConnection, sql: str) -> float:
-    ((found,),) = database.execute(f"select {sql}").fetchall()
-    return float(found)
 
 
 def texts(database: duckdb.DuckDBPyConnection, table: str) -> list[str]:
@@ -69,7 +55,7 @@ def test_notes_deny_abbreviate_and_hide_who_is_meant(database: duckdb.DuckDBPyCo
         assert not re.search(r"\b2[12]\d\d\b", text), "a year"
         assert "{" not in text
     denied = sum("No " in text or "no " in text for text in texts(database, "radiology"))
-    assert denied > 0.9 * value(database, "count(*) from note.radiology")
+    assert denied > 0.9 * single(database, "select count(*) from note.radiology")
 
 
 def test_a_later_summary_carries_the_course_of_the_one_before(database: duckdb.DuckDBPyConnection) -> None:
@@ -131,4 +117,4 @@ def test_results_and_drugs_of_a_summary_are_those_of_the_chart(database: duckdb.
 def test_the_modules_agree_with_the_chart(
     database: duckdb.DuckDBPyConnection, what: str, sql: str, low: float, high: float
 ) -> None:
-    assert low <= value(database, sql) <= high, what
+    assert low <= single(database, f"select {sql}") <= high, what
