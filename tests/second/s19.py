@@ -1,0 +1,143 @@
+"""Scenario 19: QT-prolonging drug after an ECG with QTc of 500 ms."""
+
+import re
+from dataclasses import dataclass
+from datetime import timedelta
+
+from tests.second.chart import Case, Chart, Row
+
+_QTC_CHARTED = 224359
+_QTC_LIMIT, _QRS_LIMIT = 500, 120
+"""Milliseconds; reached counts."""
+_WINDOW = timedelta(hours=24)
+_NEAR = timedelta(hours=6)
+
+_DRUGS = re.compile(
+    "amiodarone|sotalol|dofetilide|ibutilide|procainamide|quinidine|dronedarone|haloperidol|chlorpromazine"
+    "|droperidol|methadone|citalopram|escitalopram|donepezil|ondansetron|azithromycin|clarithromycin"
+    "|erythromycin|levofloxacin|moxifloxacin|ciprofloxacin|fluconazole|hydroxychloroquine|pentamidine",
+    re.IGNORECASE,
+)
+_NOT_SYSTEMIC = re.compile("ophth|otic|topical", re.IGNORECASE)
+_INFUSED = {
+    221347, 228339, 229654, 221824, 229616, 225845, 225866, 225879, 225886, 225859, 225869, 227520, 222151,
+}  # fmt: skip
+_GIVEN = {
+    "Administered",
+    "Administered in Other Location",
+    "Administered Bolus from IV Drip",
+    "Delayed Administered",
+    "Partial Administered",
+    "Started",
+    "Started in Other Location",
+    "Delayed Started",
+    "Restarted",
+    "Applied",
+    "Applied in Other Location",
+    "Removed Existing / Applied New",
+}
+
+
+@dataclass(frozen=True)
+class _Intervals:
+    """Corrected QT by Bazett and by Fridericia, and the width of QRS, all in ms."""
+
+    bazett: float
+    fridericia: float
+    qrs: float
+
+    @property
+    def prolonged(self) -> int:
+        """How many of the two corrections reach the limit."""
+        return sum(value >= _QTC_LIMIT for value in (self.bazett, self.fridericia))
+
+
+def decide(chart: Chart, case: Case) -> str:
+    """The verdict from the corrected QT at T and the doses of the day after it."""
+    measured = intervals(chart, case)
+    if measured is None:
+        return "lack_of_data"
+    if not measured.prolonged:
+        return "no"
+    if not dosed(chart, case):
+        return "no" if recording(chart, case) else "lack_of_data"
+    if measured.prolonged == 1 or measured.qrs >= _QRS_LIMIT:
+        return "medical_ambiguity"
+    return "yes"
+
+
+def intervals(chart: Chart, case: Case) -> _Intervals | None:
+    """Those of the index ECG, else a QTc charted within six hours, else nothing."""
+    ecg = next((r for r in chart.rows("ecg.machine_measurements") if r["eid"] == case.index_eid), None)
+    return (ecg and _from_ecg(ecg)) or _charted(chart, case)
+
+
+def _from_ecg(row: Row) -> _Intervals | None:
+    fields = [row[name] for name in ("rr_interval", "qrs_onset", "qrs_end", "t_end")]
+    if any(field is None or not 0 <= field <= 5000 for field in fields):
+        return None
+    rr, onset, end, t_end = fields
+    qt = t_end - onset
+    if not (300 <= rr <= 2000 and 200 <= qt <= 800):
+        return None
+    seconds = rr / 1000
+    return _Intervals(bazett=qt / seconds**0.5, fridericia=qt / seconds ** (1 / 3), qrs=end - onset)
+
+
+def _charted(chart: Chart, case: Case) -> _Intervals | None:
+    """The charted QTc nearest to T; it states no width of QRS, which counts as narrow."""
+    rows = [
+        row
+        for row in chart.rows("icu.chartevents")
+        if row["itemid"] == _QTC_CHARTED
+        and row["valuenum"] is not None
+        and abs(row["charttime"] - case.index_time) <= _NEAR
+    ]
+    if not rows:
+        return None
+    nearest = min(rows, key=lambda row: (abs(row["charttime"] - case.index_time), row["charttime"]))
+    same = [row["valuenum"] for row in rows if row["charttime"] == nearest["charttime"]]
+    value = sum(v * 1000 if v < 2 else v for v in same) / len(same)
+    return _Intervals(bazett=value, fridericia=value, qrs=0)
+
+
+def dosed(chart: Chart, case: Case) -> bool:
+    """A listed drug was given in the 24 hours after T."""
+    return any(_is_dose(row, case) for row in chart.rows("hosp.emar")) or any(
+        _is_infusion(row, case) for row in chart.rows("icu.inputevents")
+    )
+
+
+def _is_dose(row: Row, case: Case) -> bool:
+    name = (row["medication"] or "").rstrip()
+    return (
+        timedelta() < row["charttime"] - case.index_time <= _WINDOW
+        and (row["event_txt"] or "").strip() in _GIVEN
+        and _DRUGS.search(name) is not None
+        and _NOT_SYSTEMIC.search(name) is None
+    )
+
+
+def _is_infusion(row: Row, case: Case) -> bool:
+    if row["itemid"] not in _INFUSED or (row["statusdescription"] or "").strip() == "Rewritten":
+        return False
+    if not timedelta() < row["starttime"] - case.index_time <= _WINDOW:
+        return False
+    # an amount that is not known yet belongs to a dose that still runs
+    quantity: float = row["rate"] or 0 if row["amount"] is None else row["amount"]
+    return quantity > 0
+
+
+def recording(chart: Chart, case: Case) -> bool:
+    """Doses of every listed drug would have been seen: the medication record was in use.
+
+    An ICU chart alone does not show it, since most of the listed drugs, and tablets of any, are not charted
+    among its inputs.
+    """
+    first, last = case.index_time, case.index_time + _WINDOW
+    margin = timedelta(hours=12)
+    until = min(last + margin, case.as_of)
+    seen = [
+        row["charttime"] for row in chart.rows("hosp.emar") if first - margin <= row["charttime"] <= until
+    ]
+    return len(seen) >= 3 and any(first <= moment <= last for moment in seen)
