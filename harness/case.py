@@ -7,6 +7,7 @@ from typing import Any
 from harness.errors import JobError
 from harness.job import Job
 from harness.scoring.files import read_file
+from harness.stats.summary import RULE_DERIVED
 from harness.taskset import Task
 from harness.trial import MAX_RECORD, Trial, read_trial
 
@@ -14,7 +15,8 @@ from harness.trial import MAX_RECORD, Trial, read_trial
 def read_case(job: Path, task: Task, tag: str) -> dict[str, Any]:
     """The status of a whole trial, who ran it, and how it was scored; `graded` is false if it is dead.
 
-    JobError if the trial's record is not one of a trial, or if it was scored against another gold.
+    `label` and `clinician_reviewed` say what the gold is worth. JobError if the trial's record is not one of a
+    trial, or if it was scored against another gold.
     """
     folder = Job(job).trial(task.id, tag)
     trial = read_trial(job, folder.name)
@@ -23,8 +25,10 @@ def read_case(job: Path, task: Task, tag: str) -> dict[str, Any]:
             f"job {job.name}: the gold of task {task.id} has changed since {folder.name} was scored",
             f"score the job anew with `harness grade {job}`, or give the run a new --job-name",
         )
+    label = task.gold()["label"]
+    worth = {"label": label, "clinician_reviewed": label != RULE_DERIVED}
     try:
-        return _case(folder, task.id, trial, _record(job, folder.name))
+        return _case(folder, task.id, trial, _record(job, folder.name)) | worth
     except (ValueError, LookupError, TypeError, AttributeError) as error:
         raise JobError(
             f"{folder / 'result.json'} is no record of a trial", "move the trial away and run it again"

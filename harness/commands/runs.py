@@ -110,6 +110,8 @@ def case(
 ) -> None:
     """Run one system on one task, unless the job has that trial, and print what became of it as JSON.
 
+    The JSON also says whether the label is rule-derived or a clinician signed its scenario.
+
     Example: harness case --system oracle --task-id ID --tasks tasks/ --store store/ --job-name first
     """
     from harness.case import read_case

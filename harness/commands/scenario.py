@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from harness.commands.data import standing
 from harness.errors import ScenarioError
 
 Slugs = Annotated[
@@ -33,6 +34,7 @@ def check(
 
     Example: harness scenario check 16 my-scenarios/26-lactate-again
     """
+    from harness.scenario import load_scenario
     from harness.scenario_check import check_scenario
     from mcp_mimic.store.store import Store
 
@@ -40,10 +42,12 @@ def check(
     bad = 0
     for folder in _folders(scenarios or []):
         found = check_scenario(folder, chart, _tell)
+        worth = standing([load_scenario(folder)])
         counts = ", ".join(f"{count} {verdict}" for verdict, count in sorted(found.strata.items())) or "none"
         state = f"{len(found.problems)} problems" if found.problems else "ok"
         sys.stdout.write(
-            f"{found.scenario}\t{state}\t{found.plants} plants, {found.carriers} patients\tcases: {counts}\n"
+            f"{found.scenario}\t{state}\t{found.plants} plants, {found.carriers} patients\tcases: {counts}"
+            f"\t{worth}\n"
         )
         for problem in found.problems:
             sys.stdout.write(f"  {problem}\n")

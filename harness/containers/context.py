@@ -18,7 +18,7 @@ import harness
 import mcp_mimic
 from harness.data import data_folder
 
-HARNESS_ONLY = frozenset({"dirhash", "harbor", "packaging", "pyyaml"})
+HARNESS_ONLY = frozenset({"dirhash", "harbor", "httpx", "packaging", "pdfminer-six", "pyyaml", "selectolax"})
 """What clinicare requires and the chart server does not import; every other requirement is the server's."""
 
 _ARGUMENT = re.compile(r"^ARG ([A-Z0-9_]+)=(\S+)$", re.MULTILINE)

@@ -126,6 +126,7 @@ class PlantedOutputs:
             value, self._unnoted = value + self._unnoted, value if missed else 0.0
             if missed:
                 return
+        if event.on_the_hour or event.jitter_value:
             value = in_steps(value)
         add_output(planting.chart, admission, stay, itemid, time, value, rng, stored=stored)
 

@@ -28,9 +28,10 @@ case-insensitive; with neither: every row) whose event time lies in [from, to]. 
 suppressed administration stay unless they are suppressed by themselves. A chart copy of a lab follows
 its lab: suppressing the lab suppresses its copy, and a planted lab drawn in an ICU gets one.
 
-Charts are kept as the background keeps them. `on_the_hour` notes outputs at whole hours and in steps of
-5 ml, and now and then an hour is missed and joins the next. `jitter_draw_minutes` moves a lab's draw
-alone, so that a result known at a fixed moment has no fixed turnaround. Of a suppression of labs,
+Charts are kept as the background keeps them. `on_the_hour` notes outputs at whole hours, and
+now and then an hour is missed and joins the next; those and outputs with a `jitter_value` are read off
+in steps of 5 ml. `jitter_draw_minutes` moves a lab's draw alone, so that a result known at a fixed
+moment has no fixed turnaround. Of a suppression of labs,
 `follow` keeps the background's rows from the plant's first value of their item on and gives them values
 on the straight line between the plant's values (the last one holds), and `whole_specimen` drops every
 row of a specimen that loses one, since no laboratory runs a panel without its commonest test.

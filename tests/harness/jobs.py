@@ -24,6 +24,8 @@ def write_tasks(folder: Path, golds: Sequence[dict[str, Any]], **clusters: str) 
             "cluster": clusters.get(data["task"], f"subject of {data['task']}"),
             "agent_digest": "sha256:agent",
             "gold_digest": f"sha256:{sha256(text.encode()).hexdigest()}",
+            "plan_digest": "sha256:plan",
+            "rest_digest": "sha256:rest",
         }
     manifest = {"tasks": tasks, "store": "f", "classification": "synthetic", "release": "3.1"}
     (folder / "manifest.json").write_text(json.dumps(manifest))

@@ -150,6 +150,20 @@ def test_a_dead_trial_is_a_line_that_can_be_trusted(world: TinyWorld, jobs: Path
     assert (line["status"], line["graded"], line["grading"]) == ("dead", False, None)
 
 
+def test_a_case_says_what_its_label_is_worth_until_and_after_it_is_signed(
+    world: TinyWorld, jobs: Path, tmp_path: Path, capsys: Captured
+) -> None:
+    assert _case(world, jobs) == 0
+    line = json.loads(capsys.readouterr().out)
+    assert (line["label"], line["clinician_reviewed"]) == ("rule-derived", False)
+    gold = world.tasks / TASK / "tests" / "gold.json"
+    gold.write_text(json.dumps(json.loads(gold.read_text()) | {"label": "clinician-signed"}))
+    _build_again(world.tasks)
+    assert _case(world, tmp_path / "others") == 0
+    line = json.loads(capsys.readouterr().out)
+    assert (line["label"], line["clinician_reviewed"]) == ("clinician-signed", True)
+
+
 @pytest.mark.parametrize("record", ["", "{", "[]", "{}", '{"agent_info": 1, "exception_info": 0}'])
 def test_a_record_that_is_none_is_refused(
     world: TinyWorld, jobs: Path, capsys: Captured, record: str

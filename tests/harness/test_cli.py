@@ -93,6 +93,8 @@ def test_a_case_is_one_line_of_json_and_the_same_trial_the_second_time(
             "evidence_recall": 0.0,
             "citation_precision": 0.0,
         },
+        "label": "rule-derived",
+        "clinician_reviewed": False,
     }
 
 

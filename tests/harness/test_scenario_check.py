@@ -2,12 +2,14 @@
 
 import re
 import shutil
+from datetime import date
 from pathlib import Path
 
 import pytest
 
 from harness.cli import run
 from harness.data import data_folder
+from harness.review.signoff import SIGNOFF_FILE, Reviewer, SignOff, content_digest, write_signoff
 from harness.scenario import load_scenario
 from harness.scenario_check import check_scenario
 from harness.scenario_page import corrections, scenario_page
@@ -89,7 +91,18 @@ def test_the_command_tells_problems_and_fails(folder: Path, capsys: pytest.Captu
     assert run(["scenario", "check", str(folder)]) == 1
     out = capsys.readouterr().out.splitlines()
     assert out[0].startswith(f"{LACTATE}\t1 problems")
+    assert out[0].endswith("\trule-derived labels; clinician_reviewed = false")
     assert "cohort.sql fails" in out[1]
+
+
+def test_the_command_tells_a_signed_scenario(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    spoil(folder, "cohort.sql", "from eligible e", "from eligibles e")
+    reader = Reviewer(name="A. Reader", role="intensivist", date=date(2031, 5, 1), cases=8, agreed=8)
+    signed = SignOff(scenario=LACTATE, version=1, content=content_digest(folder), reviewer=(reader,))
+    write_signoff(signed, folder / SIGNOFF_FILE)
+    assert run(["scenario", "check", str(folder)]) == 1
+    first = capsys.readouterr().out.splitlines()[0]
+    assert first.endswith("\tclinician-signed labels; clinician_reviewed = true")
 
 
 def test_a_name_that_is_no_scenario_is_told(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,4 +1,8 @@
-"""Scenario 19: QT-prolonging drug after an ECG with QTc of 500 ms."""
+"""Scenario 19: QT-prolonging drug after an ECG with QTc of 500 ms.
+
+Written from the catalogue, then amended where the scenario's SQL documents a correction of it; each is named
+at its place.
+"""
 
 import re
 from dataclasses import dataclass
@@ -20,8 +24,9 @@ _DRUGS = re.compile(
 )
 _NOT_SYSTEMIC = re.compile("ophth|otic|topical", re.IGNORECASE)
 _INFUSED = {
-    221347, 228339, 229654, 221824, 229616, 225845, 225866, 225879, 225886, 225859, 225869, 227520, 222151,
+    221347, 228339, 229654, 230034, 221824, 229616, 225845, 225866, 225879, 225886, 225859, 225869, 227520, 222151,
 }  # fmt: skip
+"""Correction: with amiodarone's item 230034."""
 _GIVEN = {
     "Administered",
     "Administered in Other Location",
@@ -55,12 +60,13 @@ class _Intervals:
 def decide(chart: Chart, case: Case) -> str:
     """The verdict from the corrected QT at T and the doses of the day after it."""
     measured = intervals(chart, case)
-    if measured is None:
-        return "lack_of_data"
-    if not measured.prolonged:
+    if measured is not None and not measured.prolonged:
         return "no"
+    # Correction: without a dose the answer is no with any QTc, so that one nobody measured is no lack of data
     if not dosed(chart, case):
         return "no" if recording(chart, case) else "lack_of_data"
+    if measured is None:
+        return "lack_of_data"
     if measured.prolonged == 1 or measured.qrs >= _QRS_LIMIT:
         return "medical_ambiguity"
     return "yes"
@@ -78,7 +84,8 @@ def _from_ecg(row: Row) -> _Intervals | None:
         return None
     rr, onset, end, t_end = fields
     qt = t_end - onset
-    if not (300 <= rr <= 2000 and 200 <= qt <= 800):
+    # Correction: a QRS that ends before it begins is no measurement
+    if not (300 <= rr <= 2000 and 200 <= qt <= 800 and onset < end):
         return None
     seconds = rr / 1000
     return _Intervals(bazett=qt / seconds**0.5, fridericia=qt / seconds ** (1 / 3), qrs=end - onset)
@@ -121,7 +128,9 @@ def _is_dose(row: Row, case: Case) -> bool:
 def _is_infusion(row: Row, case: Case) -> bool:
     if row["itemid"] not in _INFUSED or (row["statusdescription"] or "").strip() == "Rewritten":
         return False
-    if not timedelta() < row["starttime"] - case.index_time <= _WINDOW:
+    # Correction: one that was running at T counts although it began before
+    running = row["starttime"] <= case.index_time and (row["endtime"] is None or row["endtime"] > case.index_time)
+    if not running and not timedelta() < row["starttime"] - case.index_time <= _WINDOW:
         return False
     # an amount that is not known yet belongs to a dose that still runs
     quantity: float = row["rate"] or 0 if row["amount"] is None else row["amount"]
@@ -131,7 +140,7 @@ def _is_infusion(row: Row, case: Case) -> bool:
 def recording(chart: Chart, case: Case) -> bool:
     """Doses of every listed drug would have been seen: the medication record was in use.
 
-    An ICU chart alone does not show it, since most of the listed drugs, and tablets of any, are not charted
+    An ICU chart alone does not show it (the scenario's SQL names that as a correction, too), since most of the listed drugs, and tablets of any, are not charted
     among its inputs.
     """
     first, last = case.index_time, case.index_time + _WINDOW
