@@ -31,7 +31,8 @@ _DISEASE = re.compile(
     re.IGNORECASE,
 )
 _DENIED = re.compile(
-    r"\b(no|not|denie[sd]|without|negative|rule[sd]?\s+out|family|mother|father|brother|sister)\b", re.IGNORECASE
+    r"\b(no|not|denie[sd]|without|negative|rule[sd]?\s+out|family|mother|father|brother|sister)\b",
+    re.IGNORECASE,
 )
 
 
@@ -74,7 +75,8 @@ def last_haemoglobin(chart: Chart, case: Case) -> Fraction | None:
 def _is_a_result(row: Row) -> bool:
     if row["valuenum"] is None or any(_SPOILT.search(row[name] or "") for name in ("value", "comments")):
         return False
-    return 0 < row["valuenum"] <= _HIGHEST
+    value: float = row["valuenum"]
+    return 0 < value <= _HIGHEST
 
 
 def bleeding(chart: Chart, case: Case) -> bool:
@@ -148,9 +150,9 @@ def heart_disease(chart: Chart, case: Case) -> bool:
 def _is_cardiac(version: int, code: str) -> bool:
     if version == 9:
         hypertensive = code[:3] in ("402", "404") and code[3:4] in ("0", "1", "9")
-        failing = code[4:5] == "1" or code[:3] == "404" and code[4:5] == "3"
+        failing = code[4:5] == "1" or (code[:3] == "404" and code[4:5] == "3")
         ischaemic = code[:3] in ("410", "411", "412", "413", "414", "425", "428")
-        return ischaemic or code[:5] in ("V4581", "V4582") or hypertensive and failing
+        return ischaemic or code[:5] in ("V4581", "V4582") or (hypertensive and failing)
     ischaemic = code[:1] == "I" and code[1:3] in ("20", "21", "22", "23", "24", "25", "42", "50")
     return ischaemic or code[:4] in ("I110", "I130", "I132", "Z951", "Z955")
 

@@ -129,7 +129,9 @@ def _is_infusion(row: Row, case: Case) -> bool:
     if row["itemid"] not in _INFUSED or (row["statusdescription"] or "").strip() == "Rewritten":
         return False
     # Correction: one that was running at T counts although it began before
-    running = row["starttime"] <= case.index_time and (row["endtime"] is None or row["endtime"] > case.index_time)
+    running = row["starttime"] <= case.index_time and (
+        row["endtime"] is None or row["endtime"] > case.index_time
+    )
     if not running and not timedelta() < row["starttime"] - case.index_time <= _WINDOW:
         return False
     # an amount that is not known yet belongs to a dose that still runs
