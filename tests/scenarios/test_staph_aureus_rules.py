@@ -14,6 +14,7 @@ EARLY = ("medical_ambiguity", "early_repeat")
 
 LONG = 12 * DAY
 STAPH: dict[str, Any] = {"org_itemid": 80023, "org_name": "STAPH AUREUS COAG +"}
+CANCELLED: dict[str, Any] = {"org_itemid": 90760, "org_name": "CANCELLED"}
 
 
 def blood(at: float, specimen: int = 2, **values: Any) -> Row:
@@ -52,9 +53,11 @@ CASES = {
     # --- what counts
     "growth counts as well": (chart(blood(60 * HOUR, **STAPH)), YES),
     "a cancelled specimen does not": (
-        chart(blood(60 * HOUR, org_itemid=90760, org_name="CANCELLED")), NO),
-    "a row that is cancelled takes its specimen along": (
-        chart(blood(60 * HOUR), blood(60 * HOUR, org_itemid=90760, org_name="CANCELLED")), NO),
+        chart(blood(60 * HOUR, **CANCELLED)), NO),
+    "one cancelled test leaves a specimen of which another was done": (
+        chart(blood(60 * HOUR), blood(60 * HOUR, test_name="BLOOD/AFB CULTURE", **CANCELLED)), YES),
+    "one of which both were cancelled does not": (
+        chart(blood(60 * HOUR, **CANCELLED), blood(60 * HOUR, test_name="BLOOD/AFB CULTURE", **CANCELLED)), NO),
     "urine does not": (chart(blood(60 * HOUR, spec_type_desc="URINE", **STAPH)), NO),
     "fluid in blood culture bottles does not": (
         chart(blood(60 * HOUR, spec_type_desc="FLUID RECEIVED IN BLOOD CULTURE BOTTLES")), NO),
@@ -64,6 +67,8 @@ CASES = {
     "the bottle for fungi counts": (
         chart(blood(60 * HOUR, spec_type_desc="BLOOD CULTURE ( MYCO/F LYTIC BOTTLE)", test_name="BLOOD/FUNGAL CULTURE")),
         YES),
+    "it counts beside an ordinary one that was too early": (
+        chart(blood(30 * HOUR), blood(60 * HOUR, 3, spec_type_desc="BLOOD CULTURE ( MYCO/F LYTIC BOTTLE)")), YES),
     "a Gram stain alone shows the specimen": (
         chart(blood(60 * HOUR, test_name="Aerobic Bottle Gram Stain")), YES),
     # --- leaving
@@ -78,7 +83,7 @@ CASES = {
     "the day on which it opens": (chart(dated(2)), UNDATED),
     "the day on which it closes": (chart(dated(4)), UNDATED),
     "a day later does not": (chart(dated(5)), NO),
-    "a cancelled one does not": (chart(dated(3, org_itemid=90760, org_name="CANCELLED")), NO),
+    "a cancelled one does not": (chart(dated(3, **CANCELLED)), NO),
     "beside a repeat in time it changes nothing": (chart(dated(3), blood(50 * HOUR, 3)), YES),
     "it comes before an early repeat": (chart(dated(3), blood(30 * HOUR, 3)), UNDATED),
     "it comes before leaving": (chart(dated(3), leaves=80 * HOUR), UNDATED),
@@ -174,6 +179,11 @@ class TestEvidence:
         assert list(needs) == ["index_culture", "follow_up_culture"]
         assert needs["index_culture"].alternatives == ((index,),)
         assert needs["follow_up_culture"].alternatives == ((repeat,),)
+
+    def test_a_cancelled_test_shows_no_collection(self, judged: Judged) -> None:
+        name = "one cancelled test leaves a specimen of which another was done"
+        _, done, _ = judged.rows(name, "hosp.microbiologyevents")
+        assert judged.evidence[name]["follow_up_culture"].alternatives == ((done,),)
 
     def test_no_follow_up_asks_for_three_days_of_cultures_and_for_presence(self, judged: Judged) -> None:
         name = "no other culture in a long stay"

@@ -9,8 +9,13 @@
 -- Correction: follow-up cultures that a patient had after leaving, within the window, are follow-up all the same; they
 -- count by the time of collection, whatever admission stands beside them.
 --
--- Correction: specimens for an autopsy and of newborns are no follow-up. A bottle for fungi and mycobacteria is a blood
--- culture and counts; the catalogue lets it count where it is the only repeat, which comes to the same.
+-- Correction: specimens for an autopsy and of newborns are no follow-up, nor are fluids in blood culture bottles and stem
+-- cells, which the catalogue's pattern takes in: the type must begin with the words. A bottle for fungi and mycobacteria
+-- is a blood culture and counts; the catalogue lets it count where it is the only repeat, which comes to the same unless
+-- an ordinary one was collected too early.
+--
+-- Correction: the catalogue asks for a test of growth. A Gram stain alone shows a specimen too, for a bottle is stained
+-- once something grows in it. A specimen is cancelled only if all its tests are: what is left of it was collected.
 with
 span as (
     select
@@ -30,8 +35,8 @@ span as (
 specimen as (
     select
         m.task_id, m.micro_specimen_id, min(m.charttime) as collected, min(m.chartdate) as day,
-        list(m.eid order by m.eid) as eids,
-        bool_or(coalesce(m.org_itemid, 0) = 90760) as cancelled,
+        list(m.eid order by m.eid) filter (coalesce(m.org_itemid, 0) <> 90760) as eids,
+        bool_and(coalesce(m.org_itemid, 0) = 90760) as cancelled,
         coalesce(bool_or(regexp_matches(m.org_name, '^staph aureus', 'i')), false) as grew
     from hosp.microbiologyevents m
     where regexp_matches(m.spec_type_desc, '^blood culture', 'i')
