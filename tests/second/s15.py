@@ -1,4 +1,8 @@
-"""Scenario 15: rise of sodium in the first 24 hours of severe hyponatraemia."""
+"""Scenario 15: rise of sodium in the first 24 hours of severe hyponatraemia.
+
+It follows the scenario's correction of the catalogue: at high risk, 10 is above both limits, so that a larger rise is
+a yes and needs no late value.
+"""
 
 from datetime import datetime, timedelta
 from fractions import Fraction
@@ -18,13 +22,17 @@ def decide(chart: Chart, case: Case) -> str:
     followed = [value - start for hour, value in hours.items() if 0 < hour <= 24]
     bounds = [v - start for hour, v in hours.items() if 24 < hour <= 28 and v - start <= _HIGH_RISK]
     late = bool(bounds) or any(12 < hour <= 24 for hour in hours)
-    if not late and not any(rise > _US for rise in followed):
+    lower, upper = _limits(chart, case.index_time, start)
+    if not late and not any(rise > upper for rise in followed):
         return "lack_of_data"
     rise = max(followed or bounds)
-    if rise > _US:
+    if rise > upper:
         return "yes"
-    limit = _HIGH_RISK if _at_high_risk(chart, case.index_time, start) else _EUROPEAN
-    return "medical_ambiguity" if rise > limit else "no"
+    return "medical_ambiguity" if rise > lower else "no"
+
+
+def _limits(chart: Chart, index_time: datetime, start: Fraction) -> tuple[int, int]:
+    return (_HIGH_RISK, _EUROPEAN) if _at_high_risk(chart, index_time, start) else (_EUROPEAN, _US)
 
 
 def _at_high_risk(chart: Chart, index_time: datetime, start: Fraction) -> bool:
