@@ -25,6 +25,8 @@ _BLEEDING_UNITS = 3
 LEFT_OUT = "left_out"
 """No verdict: such a case may be in no cohort."""
 _SPOILT = re.compile(r"cancel|quantity not sufficient|\bqns\b|specimen lost|lost specimen", re.IGNORECASE)
+_HAEMOLYSIS_UNCHECKED = re.compile(r"qns to verify( hemolysis)?", re.IGNORECASE)
+"""The value stands; the shared definitions add this to the catalogue's list of what spoils one."""
 _DISEASE = re.compile(
     r"coronary\s+(artery\s+)?(disease|bypass)|\b(cad|cabg|n?stemi|chf|hfref|hfpef)\b|myocardial\s+infarct"
     r"|\bstents?\b|heart\s+failure|cardiomyopathy",
@@ -73,7 +75,8 @@ def last_haemoglobin(chart: Chart, case: Case) -> Fraction | None:
 
 
 def _is_a_result(row: Row) -> bool:
-    if row["valuenum"] is None or any(_SPOILT.search(row[name] or "") for name in ("value", "comments")):
+    said = " ".join(_HAEMOLYSIS_UNCHECKED.sub("", row[name] or "") for name in ("value", "comments"))
+    if row["valuenum"] is None or _SPOILT.search(said):
         return False
     value: float = row["valuenum"]
     return 0 < value <= _HIGHEST
@@ -125,12 +128,13 @@ def _massive_transfusion(chart: Chart, case: Case) -> bool:
 def unstable(chart: Chart, case: Case) -> bool:
     """A vasopressor was running at T.
 
-    Correction: its row began in the 24 hours before, since a change of rate begins a new one.
+    Correction: its row began in the 24 hours before, since a change of rate begins a new one; a push does not
+    run.
     """
     return any(
         row["itemid"] in _VASOPRESSORS
-        and (row["rate"] or 0) > 0
-        and (row["statusdescription"] or "").strip() != "Rewritten"
+        and _was_given(row)
+        and row["ordercategorydescription"] != "Drug Push"
         and case.index_time - timedelta(hours=24) < row["starttime"] <= case.index_time
         and (row["endtime"] is None or case.index_time < row["endtime"])
         for row in chart.rows("icu.inputevents")

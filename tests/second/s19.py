@@ -5,8 +5,9 @@ at its place.
 """
 
 import re
+from collections import defaultdict
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from tests.second.chart import Case, Chart, Row
 
@@ -23,6 +24,7 @@ _DRUGS = re.compile(
     re.IGNORECASE,
 )
 _NOT_SYSTEMIC = re.compile("ophth|otic|topical", re.IGNORECASE)
+_LOCAL_ROUTE = re.compile(r"\b(eyes?|ears?|ophth\w*|otic|topical|tp|o[uds]|a[uds])\b", re.IGNORECASE)
 _INFUSED = {
     221347, 228339, 229654, 230034, 221824, 229616, 225845, 225866, 225879, 225886, 225859, 225869, 227520, 222151,
 }  # fmt: skip
@@ -92,25 +94,27 @@ def _from_ecg(row: Row) -> _Intervals | None:
 
 
 def _charted(chart: Chart, case: Case) -> _Intervals | None:
-    """The charted QTc nearest to T; it states no width of QRS, which counts as narrow."""
-    rows = [
-        row
-        for row in chart.rows("icu.chartevents")
-        if row["itemid"] == _QTC_CHARTED
-        and row["valuenum"] is not None
-        and abs(row["charttime"] - case.index_time) <= _NEAR
-    ]
-    if not rows:
+    """The charted QTc nearest to T; it states no width of QRS, which counts as narrow.
+
+    That it must lie between 200 and 800 ms is the scenario's definition; the catalogue says it of the ECG only.
+    """
+    found: defaultdict[datetime, list[float]] = defaultdict(list)
+    for row in chart.rows("icu.chartevents"):
+        if row["itemid"] == _QTC_CHARTED and abs(row["charttime"] - case.index_time) <= _NEAR:
+            value = row["valuenum"] or 0
+            milliseconds = value * 1000 if value < 2 else value
+            if 200 <= milliseconds <= 800:
+                found[row["charttime"]].append(milliseconds)
+    if not found:
         return None
-    nearest = min(rows, key=lambda row: (abs(row["charttime"] - case.index_time), row["charttime"]))
-    same = [row["valuenum"] for row in rows if row["charttime"] == nearest["charttime"]]
-    value = sum(v * 1000 if v < 2 else v for v in same) / len(same)
+    nearest = min(found, key=lambda moment: (abs(moment - case.index_time), moment))
+    value = sum(found[nearest]) / len(found[nearest])
     return _Intervals(bazett=value, fridericia=value, qrs=0)
 
 
 def dosed(chart: Chart, case: Case) -> bool:
     """A listed drug was given in the 24 hours after T."""
-    return any(_is_dose(row, case) for row in chart.rows("hosp.emar")) or any(
+    return any(_is_dose(row, case) and _is_systemic(chart, row) for row in chart.rows("hosp.emar")) or any(
         _is_infusion(row, case) for row in chart.rows("icu.inputevents")
     )
 
@@ -123,6 +127,25 @@ def _is_dose(row: Row, case: Case) -> bool:
         and _DRUGS.search(name) is not None
         and _NOT_SYSTEMIC.search(name) is None
     )
+
+
+def _is_systemic(chart: Chart, dose: Row) -> bool:
+    """By mouth, vein or muscle, as the scenario's definition has it; the catalogue looks at the name only.
+
+    The route is that of the dose's own detail, else of its pharmacy order, else of its prescription.
+    """
+    details = [row for row in chart.rows("hosp.emar_detail") if row["eid"] == dose["eid"]]
+    numbers = {row["pharmacy_id"] for row in (dose, *details)} - {None}
+    sources = (
+        details,
+        [row for row in chart.rows("hosp.pharmacy") if row["pharmacy_id"] in numbers],
+        [row for row in chart.rows("hosp.prescriptions") if row["pharmacy_id"] in numbers],
+    )
+    for rows in sources:
+        routes = [row["route"] for row in rows if row["route"]]
+        if routes:
+            return not any(_LOCAL_ROUTE.search(route) for route in routes)
+    return True
 
 
 def _is_infusion(row: Row, case: Case) -> bool:

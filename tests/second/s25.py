@@ -19,6 +19,7 @@ _FUROSEMIDE = {221794, 228340}
 _NEUROMUSCULAR_BLOCK = {221555, 222062, 229233}
 _RENAL_REPLACEMENT = {225802, 225803, 225809, 225955}
 _EPIDURAL_RATE = 224366
+_NOT_RUNNING = {"Drug Push", "Bolus", "Non Iv Meds"}
 
 _AT_DISCHARGE = timedelta(minutes=15)
 _REPLACED_WITHIN = timedelta(hours=2)
@@ -73,7 +74,13 @@ def _signs(chart: Chart, case: Case) -> Iterator[datetime]:
 
 
 def _catheters(chart: Chart) -> list[Row]:
-    return [row for row in chart.rows("icu.procedureevents") if row["itemid"] == _CATHETER]
+    rows = chart.rows("icu.procedureevents")
+    return [row for row in rows if row["itemid"] == _CATHETER and not _is_rewritten(row)]
+
+
+def _is_rewritten(row: Row) -> bool:
+    """The shared definitions say it of procedures too; the catalogue only of infusions."""
+    return (row["statusdescription"] or "").strip() == "Rewritten"
 
 
 def _ends_by_removal(chart: Chart, row: Row) -> bool:
@@ -134,11 +141,11 @@ def needed(chart: Chart, cut: datetime) -> bool:
     Correction: vecuronium and rocuronium are reasons as cisatracurium is, and an epidural is shown by the rate
     charted in the eight hours before; its placement (227713) is a moment.
     """
-    inputs = (row for row in chart.rows("icu.inputevents") if _spans(row, cut) and (row["rate"] or 0) > 0)
+    inputs = (row for row in chart.rows("icu.inputevents") if _spans(row, cut))
     procedures = (row for row in chart.rows("icu.procedureevents") if _spans(row, cut))
     return (
         any(map(_is_reason_infused, inputs))
-        or any(row["itemid"] in _RENAL_REPLACEMENT for row in procedures)
+        or any(row["itemid"] in _RENAL_REPLACEMENT and not _is_rewritten(row) for row in procedures)
         or any(
             row["itemid"] == _EPIDURAL_RATE
             and (row["valuenum"] or 0) > 0
@@ -149,11 +156,11 @@ def needed(chart: Chart, cut: datetime) -> bool:
 
 
 def _is_reason_infused(row: Row) -> bool:
-    if (row["statusdescription"] or "").strip() == "Rewritten":
+    """It ran, which a push does not: with an amount, or with a rate where the amount is not known yet."""
+    if _is_rewritten(row) or (row["ordercategorydescription"] or "").strip() in _NOT_RUNNING:
         return False
-    if row["itemid"] in _FUROSEMIDE:
-        return (row["ordercategorydescription"] or "").strip() == "Continuous Med"
-    return row["itemid"] in _VASOPRESSORS or row["itemid"] in _NEUROMUSCULAR_BLOCK
+    quantity: float = (row["rate"] or 0) if row["amount"] is None else row["amount"]
+    return row["itemid"] in _VASOPRESSORS | _FUROSEMIDE | _NEUROMUSCULAR_BLOCK and quantity > 0
 
 
 def _spans(row: Row, moment: datetime) -> bool:
