@@ -27,9 +27,10 @@ fix:
     uv run ruff check --fix .
     uv run ruff format .
 
-# the reference pages that are made from the code
+# the pages that are made from the code and from the scenarios' folders
 docs:
     uv run python -m mcp_mimic.reference docs/reference
+    uv run python -m harness.scenario_index docs
 
 # the main job
 demo *ARGS:

@@ -12,7 +12,7 @@ from harness.data import data_folder
 from harness.review.signoff import SIGNOFF_FILE, Reviewer, SignOff, content_digest, write_signoff
 from harness.scenario import load_scenario
 from harness.scenario_check import check_scenario
-from harness.scenario_page import corrections, scenario_page
+from harness.scenario_page import scenario_page
 
 LACTATE = "05-lactate-remeasurement-six-hours"
 SHIPPED = data_folder("scenarios") / "determination"
@@ -117,22 +117,4 @@ def test_a_page_shows_what_decides_and_that_no_clinician_signed(capsys: pytest.C
     assert page == scenario_page(scenario)
     assert "clinician_reviewed = false" in page
     for text in (scenario.question, *scenario.definitions, *scenario.criteria.values()):
-        assert text in page
-
-
-def test_corrections_are_paragraphs_of_comments(tmp_path: Path) -> None:
-    for name in (
-        "scenario.toml",
-        "cohort.sql",
-        "adjudicate.sql",
-        "evidence.sql",
-        "plants.toml",
-        "rubrics.toml",
-    ):
-        (tmp_path / name).write_text("", encoding="utf-8")
-    (tmp_path / "cohort.sql").write_text(
-        "-- About.\n-- Correction: one\n-- goes on.\n-- Correction: two.\n--\n-- not this\nselect 1 -- nor this\n",
-        encoding="utf-8",
-    )
-    (tmp_path / "plants.toml").write_text("# Correction: three\na = 1\n", encoding="utf-8")
-    assert corrections(tmp_path) == ["one goes on.", "two.", "three"]
+        assert text.replace("{index_time}", "[index time]") in page

@@ -3,6 +3,13 @@
 --   urine_from, urine_to   the first 12 hours that meet the urine criterion, null if none does
 --   *_missing              the input that is too thin to judge its arm
 --   eligible               false where urine alone decides and its rate lies near the threshold
+--
+-- For review: the gap of 6 hours after which urine counts as uncharted, the rates from 0.45 to 0.55 mL/kg/h that are
+-- too close to call where urine alone decides, and the fifth by which weights may differ are ours; no source gives
+-- them.
+--
+-- For review: 12 hours can hold a negative volume, where irrigant went in and had not come out yet. It can by itself
+-- bring the rate below 0.5 mL/kg/h. The rule follows the definition; a clinician may see an artefact of charting.
 with setup as (
     select
         task.*,
@@ -89,7 +96,8 @@ earlier_creatinine as (
 -- The arithmetic of mimic-code's urine concepts (MIT-LCP/mimic-code, kdigo_uo): a row stands for the
 -- time since the previous urine row of the stay, the first row of a stay for one hour; the rate at a row
 -- is the volume of the rows from 12 hours before it up to it (both included), over the hours they stand
--- for and the weight. Irrigant that went in (227488) is taken off.
+-- for and the weight. Irrigant that went in (227488) is taken off. A gap of more than 6 hours counts against every
+-- 12 hours that hold its end.
 urine_item as (
     select
         o.task_id, o.charttime, o.itemid,

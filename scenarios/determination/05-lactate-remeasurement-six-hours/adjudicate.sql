@@ -1,6 +1,12 @@
 -- T = the index draw, R = the first repeat: another specimen's numeric lactate drawn more than
 -- `twin_minutes` after T. P = the draw of the first blood culture around T if that lies in (T, T + 6 h],
 -- else T. Rules are tried in order; rows not available by as_of are not in these tables.
+--
+-- The clock never starts before T, since the bundle's time zero needs the raised lactate too: a culture drawn before T
+-- changes nothing, one drawn after it opens the second reading.
+--
+-- For review: 10 minutes for two specimens that are one measurement (30 in the other reading), 60 minutes for a
+-- bedside copy, and the first blood culture as the moment of suspicion are ours; no source gives them.
 with
 span as (
     select

@@ -1,6 +1,10 @@
 -- Which rows satisfy which requirement. Each alternative here is a single row: any one lactate of the
 -- window proves a repeat, any one laboratory row of the window proves that specimens were being sent.
 -- The specimen parts are those of adjudicate.sql; first_repeat and first_culture are its facts.
+--
+-- Correction: a departure, a lost specimen or a late repeat decides only if no repeat came in time, so that lack of
+-- data and ambiguity rest on the search that found none as well; the catalogue asks for the departure, the specimen,
+-- or the culture and the late lactate alone.
 with
 span as (
     select

@@ -1,6 +1,23 @@
 -- T = when the index potassium was available; the window of treatment is [T - 30 min, T + 60 min].
 -- Rules are tried in order; rows not available by as_of are not in these tables. The facts after the
 -- rule serve evidence.sql: `acts` lists every row of a listed drug or of dialysis and what it amounts to.
+--
+-- Correction: ampoules of bicarbonate (227533) are intravenous bicarbonate; the catalogue's list lacks them.
+--
+-- Correction: pushes of insulin that the ICU files under "Insulin (Non IV)" are subcutaneous and do not count; the
+-- catalogue counts every push.
+--
+-- Correction: "before any treatment", said of the second potassium, reaches back to a quarter of an hour before the
+-- index draw. What was given hours earlier acts on both specimens and explains no difference between them.
+--
+-- Correction: a patient who was sent to the operating room and whose return was not charted is back at the next heart
+-- rate; the catalogue does not say when such a time ends.
+--
+-- Correction: an emergency visit ends when the patient leaves the room there. The end of its registration can come
+-- hours later and would count doses of the ward as doses of the visit; it is used only where no room is recorded.
+--
+-- For review: the hour for treatment and the half-hour before it, 6.0 mmol/L and 15 minutes for a disputed value, and
+-- 3 hours for late dialysis are ours. They are the house policy of this benchmark; no guideline gives them.
 with
 span as (
     select

@@ -1,5 +1,8 @@
 -- Which rows satisfy which requirement. Any one treatment row proves a YES: the eMAR row and the infusion
 -- row of one dose are alternatives of each other. What counts as what is decided in adjudicate.sql.
+--
+-- Correction: ambiguity rests on the search that found no treatment as well; the catalogue asks for what makes it
+-- ambiguous alone. A late dialysis that was the first act shows by itself that none came before it.
 with
 span as (
     select
