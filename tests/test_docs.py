@@ -20,7 +20,18 @@ from harness.report.sheets import terminal_sheets
 from harness.rubric import PolicyItem, RubricItem
 from harness.scenario import Evidence, Reading, Reference, ScenarioFile, Search
 from harness.stats.record import TrialScore
-from harness.synthetic.plants import Event, Plant, Presence, Profile, StayBounds, Suppression
+from harness.synthetic.plants import (
+    Diagnosis,
+    Earlier,
+    Event,
+    Plant,
+    Presence,
+    Profile,
+    Radiology,
+    StayBounds,
+    Summary,
+    Suppression,
+)
 from harness.systems import load_systems
 from tests.examples import write_boxed_example
 from tests.harness.stats.trials import constant, trial
@@ -118,6 +129,10 @@ def test_every_table_and_column_of_the_terminal_is_explained(summary: Mapping[st
         Presence,
         Suppression,
         Event,
+        Diagnosis,
+        Earlier,
+        Summary,
+        Radiology,
     ],
     ids=lambda model: model.__name__,
 )
