@@ -162,7 +162,7 @@ def _reading(reading: Reading) -> str:
 def _evidence(evidence: Evidence, wording: Wording) -> str:
     verdicts = _name_verdicts(evidence.verdicts)
     some = f"; {say_condition(evidence.when)}" if evidence.when else ""
-    where = wording.searches(evidence.search)
+    where = wording.searches(evidence)
     kind = _KINDS[evidence.kind] if where else "entries"
     one = "one of these: " if evidence.any else ""
     return f"- `{evidence.id}` ({verdicts}{some}): {kind} {one}{where}".rstrip()

@@ -114,15 +114,18 @@ class Wording:
         """The letters, and what each stands for."""
         return [(letter, text) for text, letter in self._letters.items()]
 
-    def searches(self, searches: Sequence[Search]) -> str:
-        """Where to look: sources, each with what of it; searches of one source that follow each other joined."""
+    def searches(self, evidence: Evidence) -> str:
+        """Where to look: sources, each with what of it; entries of one source joined where that changes nothing."""
+        apart = evidence.any or evidence.kind == "series"
         said: list[tuple[str, str]] = []
-        for search in searches:
+        for search in evidence.search:
             source = SOURCES.get(search.source, f"`{search.source}`")
             what = ", ".join(self._short(text) for text in _lists(search))
-            if said and said[-1][0] == source and what and said[-1][1]:
+            if (source, what) in said or (evidence.kind == "rows" and (source, "") in said):
+                continue
+            if not apart and what and said and said[-1][0] == source and said[-1][1]:
                 said[-1] = source, f"{said[-1][1]}, {what}"
-            elif (source, what) not in said:
+            else:
                 said.append((source, what))
         return "; ".join(f"{source}: {what}" if what else source for source, what in said)
 

@@ -54,13 +54,30 @@ def test_a_long_list_that_occurs_again_stands_once() -> None:
         Evidence(id=name, verdicts=("no",), kind="absence", search=(long, short)) for name in ("one", "two")
     ]
     wording = Wording(evidence)
-    assert wording.searches(evidence[0].search) == (
+    assert wording.searches(evidence[0]) == (
         "administration record (eMAR): list A; ICU inputs: Potassium (50971)"
     )
     [(letter, text)] = wording.lists
     assert letter == "A"
     assert text.startswith("named druga, drugb")
     assert Wording(evidence[:1]).lists == []
+
+
+def test_entries_of_one_source_are_joined_only_where_all_of_them_are_asked_for() -> None:
+    weight, height = (Search(source="icu.chartevents", items=(item,)) for item in (226512, 226707))
+    whole = Search(source="hosp.labevents")
+    both = Evidence(id="both", verdicts=("no",), kind="absence", search=(weight, height))
+    one = Evidence(id="one", verdicts=("no",), kind="absence", any=True, search=(weight, height))
+    rows = Evidence(
+        id="rows",
+        verdicts=("no",),
+        kind="rows",
+        search=(whole, Search(source="hosp.labevents", items=(50912,))),
+    )
+    wording = Wording([both, one, rows])
+    assert wording.searches(both) == "ICU chart: Admission Weight (Kg) (226512), Height (226707)"
+    assert wording.searches(one) == "ICU chart: Admission Weight (Kg) (226512); ICU chart: Height (226707)"
+    assert wording.searches(rows) == "laboratory results"
 
 
 def test_a_page_shows_every_requirement_rubric_and_reference_of_its_scenario() -> None:
