@@ -119,6 +119,8 @@ CASES = {
     "charted as 199 ms": (charting(charted(QTC, 30, 199)), UNMEASURED),
     "the nearest one": (charting(charted(QTC, 30, 0.47), charted(QTC, -31, 0.55)), SHORT),
     "of two equally near the earlier": (charting(charted(QTC, 30, 0.47), charted(QTC, -30, 0.55)), YES),
+    "two of one moment that average 495": (charting(charted(QTC, 30, 480), charted(QTC, 30, 510)), SHORT),
+    "two of one moment that average 500": (charting(charted(QTC, 30, 490), charted(QTC, 30, 510)), YES),
     "a usable ECG needs no charted one": (unit(DOSE, charted(QTC, 0, 0.44)), YES),
     "charted beside no dose and no eMAR": (
         silent(ecg(800, None), charted(QTC, 30, 0.52), icu=UNIT), NOT_RECORDING),

@@ -99,10 +99,17 @@ CASES = {
     "the visit's own summary is sealed": (with_heart(summary(2 * HOUR, CAD, hadm_id=None)), OPEN),
     "a report of imaging": (with_heart(report(-30, "Sternal wires after CABG.")), DISPUTED),
     "a report after T does not": (with_heart(report(1, "Sternal wires after CABG.")), OPEN),
+    "a report written at T": (with_heart(report(-60, "Sternal wires after CABG.", stored=0)), DISPUTED),
+    "one written a minute later, of an examination before": (
+        with_heart(report(-60, "Sternal wires after CABG.", stored=1)), OPEN),
+    "an earlier summary written at T": (with_heart(summary(0, CAD)), DISPUTED),
+    "one written a minute later": (with_heart(summary(1, CAD)), OPEN),
     # --- the last one available
     "known at T": (chart(count(-60, 6.4, stored=0)), YES),
     "known a minute later": (chart(count(-60, 6.4, stored=1)), NONE),
     "known later, and an earlier one before it": (chart(count(-8 * HOUR, 8.6), count(-10, 6.8, stored=35)), NO),
+    "of two results of one draw the one known at T": (chart(count(-60, 6.4), count(-60, 9.1, stored=1)), YES),
+    "both, if both were known": (chart(count(-60, 6.4), count(-60, 9.1, stored=0)), OPEN),
     "drawn after T": (chart(HIGH, count(1, 6.4)), NO),
     "drawn twenty-four hours before": (chart(count(-DAY, 6.4)), YES),
     "drawn a minute earlier": (chart(count(-DAY - 1, 6.4)), NONE),

@@ -147,10 +147,11 @@ def summary(at: float, text: str, *, hadm_id: int | None = EARLIER) -> Row:
     )
 
 
-def report(at: float, text: str) -> Row:
-    """A report of imaging."""
+def report(at: float, text: str, *, stored: float | None = None) -> Row:
+    """A report of imaging, stored at once unless it is said when."""
+    written = after(at if stored is None else stored)
     return Row(
-        "note.radiology", {"charttime": after(at), "storetime": after(at), "text": text, "note_type": "RR"}
+        "note.radiology", {"charttime": after(at), "storetime": written, "text": text, "note_type": "RR"}
     )
 
 

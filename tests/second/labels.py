@@ -1,7 +1,9 @@
 """Cases of a store with the label that a scenario's SQL gives each."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import duckdb
 
@@ -39,4 +41,9 @@ def labelled(store: Store, scenario: Scenario, folder: Path) -> list[tuple[Case,
             from task t join adjudicated a using (task_id)
             where {"a.eligible" if "eligible" in facts else "true"} order by t.subject_id"""
         ).fetchall()
-    return [(Case(scenario.id, *values, json.loads(params)), verdict) for verdict, *values, params in rows]
+    return [(_case(scenario.id, values), str(verdict)) for verdict, *values in rows]
+
+
+def _case(scenario: str, values: Sequence[Any]) -> Case:
+    named = dict(zip(_FIELDS, values, strict=True))
+    return Case(**(named | {"scenario": scenario, "params": json.loads(named["params"])}))

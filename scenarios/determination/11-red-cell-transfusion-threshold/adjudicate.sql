@@ -27,12 +27,18 @@ span as (
     from task k
 ),
 known as (
-    select l.task_id, l.eids, l.itemid, l.charttime, l.available_at, round(l.value, 6) as value, s.latest_by
-    from lab_results([51222, 50811]) l
+    -- row by row: what came after T takes nothing from a result of the same draw that was known
+    select
+        l.task_id, list(l.eid order by l.labevent_id) as eids, l.itemid, l.charttime, max(l.available_at) as available_at,
+        round(avg(l.valuenum), 6) as value, any_value(s.latest_by) as latest_by
+    from lab_results([51222, 50811]) r
+    join hosp.labevents l using (task_id, itemid, charttime)
     join span s using (task_id)
-    where l.value > 0 and l.value <= 30
+    where list_contains(r.eids, l.eid)
+      and l.valuenum > 0 and l.valuenum <= 30
       and l.charttime >= s.opens and l.available_at <= s.t
       and (l.itemid = 51222 or s.gas_counts)
+    group by l.task_id, l.itemid, l.charttime
 ),
 haemoglobin as (
     select * from known
@@ -80,13 +86,12 @@ written as (  -- what was written before, without what it denies
             '\b(no|not|denie[sd]|denying|without|negative for|family (history|hx)|fh|fhx|rule[sd]? out|r/o|mother|father|brother|sister)\b[^.;]{0,80}',
             ' ', 'gi') as text
     from (
-        select task_id, eid, text from note.discharge
+        select task_id, eid, text, available_at from note.discharge
         union all
-        select r.task_id, r.eid, r.text
-        from note.radiology r
-        join span s using (task_id)
-        where r.charttime <= s.t
+        select task_id, eid, text, available_at from note.radiology
     ) n
+    join span s using (task_id)
+    where n.available_at <= s.t
 ),
 history as (
     select task_id, eid

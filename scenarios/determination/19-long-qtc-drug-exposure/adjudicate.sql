@@ -47,13 +47,13 @@ charted as (
       and c.charttime between s.t - interval 6 hour and s.t + interval 6 hour
       and round(case when c.valuenum < 2 then c.valuenum * 1000 else c.valuenum end, 6) between 200 and 800
 ),
-nearest as (
-    select c.*
+nearest as (  -- two of one moment are averaged
+    select c.* replace (avg(c.qtc) over (partition by c.task_id, c.charttime) as qtc)
     from charted c
     join span s using (task_id)
     qualify row_number() over (
         partition by c.task_id
-        order by abs(epoch(c.charttime) - epoch(s.t)), c.charttime, c.qtc desc, c.eid) = 1
+        order by abs(epoch(c.charttime) - epoch(s.t)), c.charttime, c.eid) = 1
 ),
 corrected as (
     select
