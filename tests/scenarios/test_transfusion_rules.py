@@ -123,6 +123,7 @@ CASES = {
     "a lost specimen is none": (chart(count(-60, 6.4, comment="SPECIMEN LOST.")), NONE),
     "a specimen without a number is none": (chart(count(-60, None)), NONE),
     "an implausible value is none": (chart(count(-60, 30.1)), NONE),
+    "nor is it averaged with another of the draw": (chart(count(-60, 6.4), count(-60, 30.1)), YES),
     "a note on haemolysis changes nothing": (chart(count(-60, 6.4, comment="QNS TO VERIFY HEMOLYSIS.")), YES),
     # --- bleeding
     "three further units are massive": (chart(HIGH, *(red_cells(60 * n, 10 + n) for n in (1, 2, 3))), BLEEDING),

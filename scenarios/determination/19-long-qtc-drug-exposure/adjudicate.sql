@@ -16,6 +16,9 @@
 --
 -- Correction: item 230034 (Amiodarone 150/100) belongs to the catalogue's list of inputs; a machine's QRS that ends
 -- before it begins is no measurement.
+--
+-- Correction: the catalogue tells local forms by their name alone; a route into an eye or an ear or on the skin tells
+-- them as well. The bounds that it sets for the QT of an ECG (200 to 800 ms) hold for a charted QTc, too.
 with
 span as (
     select

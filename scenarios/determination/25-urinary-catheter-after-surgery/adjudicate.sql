@@ -6,6 +6,8 @@
 -- being charted. A sign of removal that output contradicts more than an hour later (and by CUT) is dropped; the hour
 -- leaves room for the last emptying. Where a new row shows that the catheter was put back after more than two hours,
 -- the removal stands, and with IN the case is ambiguous as in the catalogue; without IN it is left out.
+-- The same goes for a void, which the catalogue drops if output follows at any time before as_of: output after CUT
+-- alone does not undo it but sets the sources at odds.
 --
 -- Correction: a catheter whose row begins after CUT, more than two hours after OUT, is another one. Its output is no
 -- conflict with OUT.
