@@ -140,7 +140,7 @@ def import_(
 def check(store: StoreOption, json: JsonOption = False) -> int:
     """Compare a store with what its release should hold.
 
-    Official layout, manifest, content and the release's published row counts. Ends with 1 where anything differs.
+    Official layout, manifest, content and the release's published row counts, where it is a release that has them. Ends with 1 where anything differs.
 
     Example: mcp-mimic check --store store --json
     """
@@ -297,6 +297,13 @@ def grant(
     document: Annotated[
         list[str] | None, typer.Option(help="A policy document that may be read; repeatable.")
     ] = None,
+    corpus: Annotated[
+        Path | None, typer.Option(help="Folder of policy documents, the server's; needed with --document.")
+    ] = None,
+    audit: Annotated[
+        Path | None,
+        typer.Option(help="Folder of the server's audits, which tell what is sealed; needed with --renew."),
+    ] = None,
     calls: Annotated[int | None, typer.Option(min=1, help="Calls of the session, by default 200.")] = None,
     expires: Annotated[str, typer.Option(help="How long the token is good, e.g. 30m, 8h, 7d.")] = "8h",
     token_key: KeyFlag = None,
@@ -304,14 +311,21 @@ def grant(
 ) -> None:
     """Issue a grant and its bearer token, for `serve --grants`.
 
-    Writes the grant to the folder, and the key that signs tokens if there is none yet. The token is printed once, alone on stdout, and kept nowhere. Remove the grant's file to take it back.
+    Writes the grant to the folder, and the key that signs tokens if there is none yet. The token is printed once, alone on stdout, and kept nowhere. Remove the grant's file to take it back. Refused are an as-of time by which nothing of the patient was known, a document that the corpus does not name, and a session that is sealed.
 
     Example: mcp-mimic grant --grants grants --store store --patient 12345678 --as-of 2150-03-04T14:00:00 --expires 8h
     """
     from mcp_mimic.governance.bearer import expiry_text
     from mcp_mimic.issuing import Request, issue_token
 
-    given = {"grants": grants, "store": store, "token_key": token_key, "settings": settings}
+    given = {
+        "grants": grants,
+        "store": store,
+        "corpus": corpus,
+        "audit": audit,
+        "token_key": token_key,
+        "settings": settings,
+    }
     asked = Request(
         file, renew, grant_id, patient, as_of, sealed_hadm_id, tuple(tool or ()), tuple(document or ()), calls
     )
@@ -348,7 +362,7 @@ def inspect(
 ) -> None:
     """Print the command and the configuration with which an MCP client reaches this server.
 
-    Nothing is changed and nothing started. A token is never printed: configurations for --url name the variable MIMIC_TOKEN instead, or none with --no-token. Refused for a credentialed store without a named reader.
+    Nothing is changed and nothing started. A token is never printed: configurations for --url name the variable MIMIC_TOKEN instead, or none with --no-token. Refused for a chart that the store has not, and for a credentialed store without a named reader; with --url no store is needed.
 
     Example: mcp-mimic inspect claude-code --store store --patient 12345678 --as-of 2150-03-04T14:00:00
     """
@@ -396,7 +410,8 @@ def verify(
 
     found = verification.verify(audit)
     typer.echo(dumps(found.to_json()) if json else _audit_text(found))
-    return DONE if found.holds and (found.sealed or not sealed) else FAILED
+    failure = found.failure(sealed=sealed)
+    return DONE if failure is None else complain(*failure, code=FAILED)
 
 
 def _audit_text(found: "Verification") -> str:
@@ -438,6 +453,16 @@ def _check_text(report: "CheckReport") -> str:
     sources = sorted({table.source for table in report.tables if table.source})
     lines += [f"published counts: {source}" for source in sources]
     lines += [f"problem: {problem}" for problem in report.problems]
-    verdict = "nothing differs" if report.ok else "it differs"
-    lines.append(f"release {report.release}, {report.classification}: {verdict}")
+    lines.append(f"release {report.release}, {report.classification}: {_verdict(report)}")
     return "\n".join(lines)
+
+
+def _verdict(report: "CheckReport") -> str:
+    if not report.ok:
+        return "it differs"
+    if any(table.published is not None for table in report.tables):
+        return "nothing differs"
+    return (
+        "no official row counts to compare with; checked instead, and as they should be: the official layout, content "
+        "and rules against the manifest, evidence ids and moments of availability"
+    )

@@ -220,9 +220,8 @@ def test_limits_outlast_the_connection_the_chart_and_the_server(small_store: Sto
     with running(small_store, tmp_path) as server:
         assert server.call(ada)["call"] == "search:3"
         assert server.call(ada)["error"]["code"] == "limits.calls"
-        renewed = issue_token(
-            ServeSettings(store=small_store.path, grants=tmp_path / "grants"), Request(renew="ada"), "1h"
-        )
+        place = ServeSettings(store=small_store.path, grants=tmp_path / "grants", audit=tmp_path / "audits")
+        renewed = issue_token(place, Request(renew="ada"), "1h")
         assert server.call(renewed.token)["error"]["code"] == "limits.calls"
     assert verify(tmp_path / "audits" / "ada").holds
 
