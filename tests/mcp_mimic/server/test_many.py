@@ -18,6 +18,7 @@ import pytest
 import uvicorn
 from fastmcp import Client
 from fastmcp.client.transports import StreamableHttpTransport
+from mcp.shared.exceptions import MCPError
 
 from mcp_mimic.authentication import BearerAuth
 from mcp_mimic.contract import Grant
@@ -207,6 +208,28 @@ def test_a_grant_that_is_removed_ends_at_once(many: Many) -> None:
     assert many.call(token)["rows"]
     (many.folder / "grants" / "ada.json").unlink()
     assert many.post(token).status_code == 401
+
+
+@pytest.mark.parametrize("token", ["nonsense", "expired", None])
+def test_fastmcps_client_says_no_more_of_a_refused_token_than_the_page_on_clients_tells(
+    many: Many, token: str | None
+) -> None:
+    many.token("ada")
+    key = make_key(many.folder / "grants" / "token.key")
+    if token == "expired":
+        token = issue(key, "ada", many.store.manifest.fingerprint, int(time.time()) - 5)
+
+    async def connect() -> None:
+        async with Client(many.url, auth=token):
+            pass
+
+    with pytest.raises(MCPError, match=r"^Server returned an error response$"):
+        asyncio.run(connect())
+    head = {} if token is None else {"authorization": f"Bearer {token}"}
+    told = httpx.post(many.url, headers=head)  # as curl asks
+    assert (told.status_code, told.json()) == (401, {"error": "invalid_token"})
+    let_in = httpx.post(many.url, headers={"authorization": f"Bearer {many.token('ben', BEN)}"})
+    assert let_in.status_code == 400
 
 
 def test_limits_outlast_the_connection_the_chart_and_the_server(small_store: Store, tmp_path: Path) -> None:
