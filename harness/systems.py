@@ -6,8 +6,9 @@ import importlib.util
 import inspect
 import sys
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from pydantic import (
@@ -164,12 +165,40 @@ class System(BaseModel):
     def _class(self) -> Any:
         module, _, name = (self.agent or "").partition(":")
         try:
-            return getattr(importlib.import_module(module), name)
+            loaded = importlib.import_module(module)
         except (Exception, SystemExit) as error:
-            raise UnknownSystemError(
-                f"system {self.tag}: {self.agent} cannot be loaded ({_told(error)})",
-                "name an importable module:class; modules beside the systems file are found",
-            ) from error
+            raise self._unloaded(error, _import_hint(module, error)) from error
+        try:
+            return getattr(loaded, name)
+        except (Exception, SystemExit) as error:
+            raise self._unloaded(error, _class_hint(loaded, name)) from error
+
+    def _unloaded(self, error: BaseException, remedy: str) -> UnknownSystemError:
+        return UnknownSystemError(
+            f"system {self.tag}: {self.agent} cannot be loaded ({_told(error)})", remedy
+        )
+
+
+def _import_hint(module: str, error: BaseException) -> str:
+    """What to do about a module that is not there, or that is there and fails itself."""
+    missing = error.name if isinstance(error, ModuleNotFoundError) else None
+    if missing and f"{module}.".startswith(f"{missing}."):
+        return "name an importable module:class; modules beside the systems file are found"
+    if missing:
+        return f"{module} was found, but not {missing}, which it imports: install that, or mend the import"
+    if isinstance(error, ImportError):
+        return f"{module} was found, but one of its own imports fails: mend that import, or install what it needs"
+    return f"{module} was found, but fails while it is imported: mend it; python -c 'import {module}' shows where"
+
+
+def _class_hint(module: ModuleType, name: str) -> str:
+    own = [
+        found
+        for found, value in vars(module).items()
+        if inspect.isclass(value) and value.__module__ == module.__name__
+    ]
+    there = f"it has {', '.join(own)}" if own else "it has no class of its own"
+    return f"{_meant(name, own, most=1)}name a class of {module.__name__}: {there}"
 
 
 def _source(agent: str) -> str | None:
@@ -227,9 +256,9 @@ def choose_systems(
         raise UnknownSystemError("no system is named", f"name one or more of: {', '.join(known)}")
     for tag in tags:
         if tag not in known:
-            close = difflib.get_close_matches(tag, known, n=2, cutoff=0.5)
-            meant = f"did you mean {' or '.join(close)}? " if close else ""
-            raise UnknownSystemError(f"unknown system {tag!r}", f"{meant}known systems: {', '.join(known)}")
+            raise UnknownSystemError(
+                f"unknown system {tag!r}", f"{_meant(tag, known)}known systems: {', '.join(known)}"
+            )
     chosen = [known[tag] for tag in dict.fromkeys(tags)]
     unable = [system.tag for system in chosen if environment and environment not in system.places]
     if environment and unable:
@@ -239,6 +268,12 @@ def choose_systems(
             f"these can: {', '.join(able)}; without --env each system runs where it can",
         )
     return chosen
+
+
+def _meant(word: str, known: Iterable[str], *, most: int = 2) -> str:
+    """The question whether a known word was meant, of at most so many that are close; nothing if none is."""
+    close = difflib.get_close_matches(word, list(known), n=most, cutoff=0.5)
+    return f"did you mean {' or '.join(close)}? " if close else ""
 
 
 def _read(path: Path) -> list[System]:
@@ -253,7 +288,10 @@ def _read(path: Path) -> list[System]:
     except ValidationError as error:
         problems = error.errors(include_url=False)
         first = next((one for one in problems if one["type"] == "extra_forbidden"), problems[0])
-        raise UnknownSystemError(f"systems file {path}: {_in_words(first)}", _hint(_key(first))) from error
+        meant = _key_meant(first) if first["type"] == "extra_forbidden" else ""
+        raise UnknownSystemError(
+            f"systems file {path}: {_in_words(first)}", meant + _hint(_key(first))
+        ) from error
 
 
 def _in_words(problem: ErrorDetails) -> str:
@@ -272,6 +310,13 @@ def _in_words(problem: ErrorDetails) -> str:
     if key == "harbor.environment":  # of which no value is told, as it may be a key
         return f"{where}{'.'.join(map(str, place[2:]))} is no text, but {_RULES[key]}"
     return f"{where}{key} = {problem['input']!r}, but {_RULES[key]}"
+
+
+def _key_meant(problem: ErrorDetails) -> str:
+    """The question whether a key was meant that may stand where the unknown one does."""
+    *table, key = problem["loc"]
+    keys: dict[int, type[BaseModel]] = {0: _SystemsFile, 2: System, 3: HarborAgent}
+    return _meant(str(key), keys[len(table)].model_fields, most=1)
 
 
 def _key(problem: ErrorDetails) -> str:

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from mcp_mimic.chart.subject import require_grantable
 from mcp_mimic.errors import SettingsError
 from mcp_mimic.governance.grant import bind_to_store
 from mcp_mimic.governance.readers import require_readers
@@ -32,22 +33,31 @@ _PASSED_ON = (
 def configuration(client: str, settings: ServeSettings, url: str | None = None, *, token: bool = True) -> str:
     """What to do for `client`, as text; with `url`, for a running server, which takes tokens or is one session's.
 
-    SettingsError for an unknown client, one that cannot call a URL, or a credentialed store without readers.
+    SettingsError for an unknown client, one that cannot call a URL, or a credentialed store without readers;
+    GrantError for a chart that the store has not. With `url` a store is not needed: that server has its own.
     """
     if client not in CLIENTS:
         raise SettingsError(
             f"{client[:40]!r} is no client that is known here", f"name one of {', '.join(CLIENTS)}"
         )
-    store = Store.open(settings.store_folder())
-    require_readers(store.path, store.manifest.classification, settings.readers)
     if url is not None:
         if not url.startswith(("http://", "https://")):
             raise SettingsError(
                 f"{url[:60]!r} is not the URL of a server", "give one as http://host:8000/mcp"
             )
+        if settings.store is not None:
+            _readable_store(settings)
         return CLIENTS[client][1](url, token)
-    bind_to_store(settings.chosen_grant(), store.manifest.fingerprint)
+    store = _readable_store(settings)
+    require_grantable(store, bind_to_store(settings.chosen_grant("inspect"), store.manifest.fingerprint))
     return CLIENTS[client][0](serve_command(settings))
+
+
+def _readable_store(settings: ServeSettings) -> Store:
+    """The store, if who reads it is named where that is needed."""
+    store = Store.open(settings.store_folder())
+    require_readers(store.path, store.manifest.classification, settings.readers)
+    return store
 
 
 def serve_command(settings: ServeSettings) -> list[str]:

@@ -64,12 +64,14 @@ COMMANDS = {
     "unknown_subject": "the store has no such subject",
     "unknown_admission": "the admission to be sealed is none of the subject's",
     "as_of_before_birth": "the as-of time lies before the patient's birth",
+    "as_of_before_record": "a grant is asked for whose chart would be empty: nothing was known by its as-of time",
+    "unknown_document": "a grant is asked for with a policy document that the corpus does not name",
     "store_mismatch": "the grant was made for another store",
     "memory": "the chart does not fit into its memory",
     "lock_down": "the chart could not be cut off from everything else",
     "settings": "a setting cannot be used",
     "unnamed_reader": "a credentialed store, and no model is named that may read it",
-    "sealed": "the audit is sealed, so its session cannot go on",
+    "sealed": "the audit is sealed, so its session cannot go on, and no token for it is issued",
     "work_failed": "the work failed, not what was asked for: ends with 1, all others with 2",
 }
 """Codes of what stops a command, or keeps a session from being opened; then they are the log's reason."""

@@ -1,17 +1,19 @@
 """Issuing a grant and its bearer token, as `mcp-mimic grant` does."""
 
+import difflib
 import re
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import duckdb
-
+from mcp_mimic.chart.subject import require_grantable
 from mcp_mimic.contract import Grant
 from mcp_mimic.errors import GrantError, SettingsError
 from mcp_mimic.governance.bearer import issue, make_key, read_key
 from mcp_mimic.governance.grant import bind_to_store, grant_from_flags, read_grant
 from mcp_mimic.governance.grants import GrantFolder, make_folder, new_grant_id
+from mcp_mimic.governance.sealing import seal_in
+from mcp_mimic.policies.corpus import MANIFEST, open_corpus
 from mcp_mimic.settings import ServeSettings
 from mcp_mimic.store.store import Store
 from mcp_mimic.tools.catalogue import require_known_tools
@@ -48,7 +50,8 @@ class Issued:
 def issue_token(settings: ServeSettings, asked: Request, span: str) -> Issued:
     """Write the grant that is asked for (unless it is there to be renewed) and sign a token for it.
 
-    GrantError, SettingsError and StoreError say what is wrong; then nothing was issued.
+    GrantError, SettingsError and StoreError say what is wrong; then nothing was issued. A session is renewed only
+    where the settings name the audits, which tell whether it is sealed; documents are named only with their corpus.
     """
     if settings.grants is None:
         raise SettingsError("no folder of grants is named", "give --grants DIR")
@@ -58,11 +61,15 @@ def issue_token(settings: ServeSettings, asked: Request, span: str) -> Issued:
     if asked.renew is not None:
         key = read_key(settings.key_file())
         grant = folder.read(asked.renew)
+        _require_audits(settings.audit)
+        _require_unsealed(settings.audit, grant.grant)
     else:
         grant = bind_to_store(_asked_grant(asked), store.manifest.fingerprint)
         require_known_tools(grant)
-        _require_subject(store, grant)
+        require_grantable(store, grant)
+        _require_documents(settings.corpus, grant, asked.documents)
         folder.path(grant.grant)
+        _require_unsealed(settings.audit, grant.grant)
         make_folder(settings.grants)
         key = make_key(settings.key_file())
         folder.write(grant)
@@ -73,7 +80,7 @@ def _asked_grant(asked: Request) -> Grant:
     if asked.file is not None:
         grant = read_grant(asked.file)
     elif asked.patient is not None and asked.as_of is not None:
-        grant = grant_from_flags(asked.patient, asked.as_of, asked.sealed_hadm_id)
+        grant = grant_from_flags(asked.patient, asked.as_of, asked.sealed_hadm_id, command="grant")
         grant = replace(grant, grant=new_grant_id())
     else:
         raise GrantError(
@@ -89,18 +96,45 @@ def _asked_grant(asked: Request) -> Grant:
     return Grant.from_json(grant.to_json() | {name: value for name, value in changes.items() if value})
 
 
-def _require_subject(store: Store, grant: Grant) -> None:
-    """Refuse here what would otherwise show at the first call of a client."""
-    with duckdb.connect(":memory:") as connection:
-        store.attach(connection)
-        found = connection.execute(
-            "select 1 from store.hosp.patients where subject_id = ?", [grant.subject_id]
-        ).fetchone()
-    if found is None:
+def _require_documents(folder: Path | None, grant: Grant, asked: tuple[str, ...]) -> None:
+    """Refuse a document that the corpus does not name; without a corpus, a grant file's own are taken as they are."""
+    if folder is None and not asked:
+        return
+    if folder is None:
+        raise SettingsError(
+            f"no corpus is named in which to look for {', '.join(asked)[:80]}",
+            "give --corpus DIR, the one that the server has",
+        )
+    known = open_corpus(folder).entries
+    for name in grant.documents:
+        if name not in known:
+            meant = difflib.get_close_matches(name, known, n=1)
+            raise GrantError(
+                f"the corpus {folder} has no document {name[:80]!r}",
+                f"did you mean {meant[0]}?" if meant else f"name an id of {folder / MANIFEST}",
+                code="unknown_document",
+            )
+
+
+def _require_audits(audits: Path | None) -> None:
+    if audits is None:
+        raise SettingsError(
+            "without the server's audits it cannot be told whether the session is sealed",
+            "give --audit DIR, the one that the server has",
+        )
+    if not audits.is_dir():
+        raise SettingsError(
+            f"there is no audit folder {audits}",
+            "name the server's own with --audit; it makes it at its start",
+        )
+
+
+def _require_unsealed(audits: Path | None, grant_id: str) -> None:
+    if audits is not None and seal_in(audits / grant_id) is not None:
         raise GrantError(
-            f"subject {grant.subject_id} is not in this store",
-            "use a subject_id of hosp.patients in this very store",
-            code="unknown_subject",
+            f"the session of {grant_id} is sealed, so that no token opens it any more",
+            "issue a new grant, under another id",
+            code="sealed",
         )
 
 

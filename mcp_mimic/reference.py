@@ -11,6 +11,7 @@ from mcp_mimic.governance.decision import EXPLICIT_TOOLS
 from mcp_mimic.operations import commands_page, errors_page, settings_page
 from mcp_mimic.store.tables import TABLES
 from mcp_mimic.tools.catalogue import all_tools
+from mcp_mimic.tools.query_chart import TABLES_HEAD
 from mcp_mimic.tools.source import Source
 from mcp_mimic.tools.sources import SOURCES
 
@@ -62,7 +63,11 @@ def _tool(name: str, tool: Tool) -> list[str]:
     lines = [f"## {name}", "", description.strip(), ""]
     if name in EXPLICIT_TOOLS:
         lines += ["Off unless the grant names it.", ""]
+    example, _, tables = example.partition(TABLES_HEAD)
     lines += ["```python", example.strip().removesuffix("."), "```", ""]
+    if tables:
+        listed = map(_columns, tables.strip().removesuffix(".").split("; "))
+        lines += [*_table(("table", "columns"), listed), ""]
     properties = tool.parameters.get("properties", {})
     required = tool.parameters.get("required", [])
     if properties:
@@ -84,6 +89,12 @@ def _tool(name: str, tool: Tool) -> list[str]:
         title = tool.output_schema.get("title", "")
         lines += [f"Answer: [{title}](#{title.lower()}).", ""]
     return lines
+
+
+def _columns(table: str) -> tuple[str, str]:
+    """A table and its columns, of `schema.table(column, column)`."""
+    name, _, columns = table.removesuffix(")").partition("(")
+    return f"`{name}`", ", ".join(f"`{column}`" for column in columns.split(", "))
 
 
 def _summary(tool: Tool) -> str:

@@ -89,8 +89,11 @@ class ServeSettings(BaseModel):
             raise SettingsError("no store is named", "give --store DIR")
         return self.store
 
-    def chosen_grant(self) -> Grant:
-        """The grant of a server of one session; SettingsError if the settings name none or two."""
+    def chosen_grant(self, command: str = "serve") -> Grant:
+        """The grant of a server of one session; SettingsError if the settings name none or two.
+
+        What is wrong with a flag points to the help of `command`.
+        """
         self._require_one_source()
         if self.grant is not None:
             return read_grant(self.grant)
@@ -99,7 +102,7 @@ class ServeSettings(BaseModel):
                 "no grant, no chart",
                 "give --grant FILE, or --patient SUBJECT and --as-of TIME, or --grants DIR for many sessions",
             )
-        return grant_from_flags(self.patient, self.as_of, self.sealed_hadm_id)
+        return grant_from_flags(self.patient, self.as_of, self.sealed_hadm_id, command=command)
 
     def grants_folder(self) -> Path:
         """The folder of grants of a server of many sessions; SettingsError if it lacks what that needs."""

@@ -79,4 +79,5 @@ def _print(checks: Sequence["Check"]) -> None:
     console.print()
     for check in checks:
         if check.remedy:
-            console.print(Text(f"{check.name}: {check.remedy}"), soft_wrap=True)
+            remedy = check.remedy.replace("\n", "\n    ")
+            console.print(Text(f"{check.name}: {remedy}"), soft_wrap=True)

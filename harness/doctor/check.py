@@ -10,7 +10,7 @@ Version = tuple[int, int, int]
 
 @dataclass(frozen=True)
 class Check:
-    """One finding, a line each for what was found and for its remedy; an `ok` may carry advice."""
+    """One finding, and its remedy; an `ok` may carry advice. Lines of a remedy after the first are a command's."""
 
     name: str
     status: Status

@@ -170,7 +170,8 @@ def check_leftovers(things: Sequence[Thing], now: datetime, limits: Limits, tria
     commands = [_removal(trials.left)] if trials.left else []
     commands += [_probe_removal(probe) for probe in sorted({thing.probe for thing in probes})]
     what = f"of {len(trials.left)} ended trials" if trials.left else "of an earlier doctor"
-    return Check("leftovers", "warning", "; ".join([f"{found} {what}", *said]), "; ".join(commands))
+    remedy = "\n".join(["remove what is left with", *commands])
+    return Check("leftovers", "warning", "; ".join([f"{found} {what}", *said]), remedy)
 
 
 def _is_trials(thing: Thing) -> bool:
@@ -182,17 +183,17 @@ def _since(thing: Thing, oldest: datetime) -> bool:
 
 
 def _removal(projects: Sequence[str]) -> str:
-    """The command that removes what these compose projects left; it needs none of their files."""
+    """The command that removes what these compose projects left, a project a line; it needs none of their files."""
     down = "docker compose --project-name {} down --volumes --remove-orphans"
     if len(projects) == 1:
         return down.format(projects[0])
-    return f"for p in {' '.join(projects)}; do {down.format('$p')}; done"
+    return "\n".join(["for p in " + " \\\n  ".join(projects), f"do {down.format('$p')}; done"])
 
 
 def _probe_removal(probe: str) -> str:
     label = f"--filter label=clinicare.doctor={probe}"
     return (
-        f"docker ps --all --quiet {label} | xargs -r docker rm --force; "
+        f"docker ps --all --quiet {label} | xargs -r docker rm --force\n"
         f"docker network ls --quiet {label} | xargs -r docker network rm"
     )
 

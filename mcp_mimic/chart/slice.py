@@ -10,8 +10,8 @@ import duckdb
 
 from mcp_mimic.chart.lockdown import lock_down
 from mcp_mimic.chart.served import DICTIONARIES, SERVED_TABLES, served_definition, served_select
+from mcp_mimic.chart.subject import require_subject
 from mcp_mimic.chart.tasks import AS_OF_TABLE, STORE_ALIAS, create_schemas, write_as_of
-from mcp_mimic.errors import GrantError
 from mcp_mimic.store.store import Store
 from mcp_mimic.store.tables import TABLES
 
@@ -85,8 +85,7 @@ def open_slice(
     connection = duckdb.connect(":memory:", config={"threads": 1, "temp_directory": ""})
     try:
         store.attach(connection, STORE_ALIAS)
-        _require_living_subject(connection, subject_id, as_of)
-        _require_own_admission(connection, subject_id, sealed_hadm_id)
+        require_subject(connection, subject_id, as_of, sealed_hadm_id)
         _copy(connection, store.manifest.modules, subject_id, as_of, sealed_hadm_id)
         connection.execute("use memory")
         connection.execute(f"detach {STORE_ALIAS}")
@@ -95,41 +94,6 @@ def open_slice(
         connection.close()
         raise
     return Slice(connection, as_of=as_of, release=store.manifest.release, modules=store.manifest.modules)
-
-
-def _require_living_subject(connection: duckdb.DuckDBPyConnection, subject_id: int, as_of: datetime) -> None:
-    found = connection.execute(
-        f"select anchor_year - anchor_age from {STORE_ALIAS}.hosp.patients where subject_id = ?",
-        [subject_id],
-    ).fetchone()
-    if found is None:
-        raise GrantError(
-            f"subject {subject_id} is not in this store",
-            "use a subject_id of hosp.patients in this very store",
-            code="unknown_subject",
-        )
-    if as_of.year < found[0]:
-        raise GrantError(
-            f"the as-of time {as_of.isoformat()} lies before the patient's birth in about {found[0]}",
-            "use an as-of time in the patient's (shifted) lifetime",
-            code="as_of_before_birth",
-        )
-
-
-def _require_own_admission(
-    connection: duckdb.DuckDBPyConnection, subject_id: int, sealed_hadm_id: int | None
-) -> None:
-    """A seal on anything but an admission of this patient would seal nothing."""
-    found = connection.execute(
-        f"select count(*) from {STORE_ALIAS}.hosp.admissions where subject_id = ? and hadm_id = ?",
-        [subject_id, sealed_hadm_id],
-    ).fetchone()
-    if sealed_hadm_id is not None and found == (0,):
-        raise GrantError(
-            f"admission {sealed_hadm_id}, to be sealed, is none of subject {subject_id}",
-            "seal a hadm_id that hosp.admissions has for this subject",
-            code="unknown_admission",
-        )
 
 
 def _copy(

@@ -7,7 +7,7 @@ files, so the parsed query is walked whole.
 
 import json
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -69,6 +69,7 @@ weekofyear weighted_avg year yearweek
 FUNCTIONS = frozenset(_FUNCTIONS.split())
 """What a question about a chart needs; nothing that reads settings, files, clocks, sequences or other SQL."""
 
+_BLANK = "; \t\r\n"
 _OPERATOR = re.compile(r"[^\w\s]+")
 
 
@@ -78,6 +79,12 @@ class Statement:
 
     sql: str
     tables: tuple[str, ...]
+
+
+def require_some(sql: str) -> None:
+    """Refuse what holds nothing, for which no engine is needed; ToolError with the code `query.select`."""
+    if not sql.strip(_BLANK):
+        raise ToolError(*_no_select([]), code="query.select")
 
 
 def read_statement(connection: duckdb.DuckDBPyConnection, sql: str, tables: Collection[str]) -> Statement:
@@ -91,11 +98,7 @@ def read_statement(connection: duckdb.DuckDBPyConnection, sql: str, tables: Coll
     except duckdb.Error as error:
         raise ToolError(first_line(error), "mend the SQL (DuckDB's dialect)", code="sql.syntax") from error
     if kinds != [duckdb.StatementType.SELECT]:
-        raise ToolError(
-            "only one SELECT is answered, no other statement and no second one",
-            "send one SELECT without a semicolon inside",
-            code="query.select",
-        )
+        raise ToolError(*_no_select(kinds), code="query.select")
     row = connection.execute("select json_serialize_sql(?::varchar)", [sql]).fetchone()
     try:
         tree = json.loads(row[0]) if row else {}
@@ -111,6 +114,26 @@ def read_statement(connection: duckdb.DuckDBPyConnection, sql: str, tables: Coll
         if part.get("type") == "BASE_TABLE" and "class" not in part:
             named.add(_table_name(part))
     return Statement(sql, _resolved(named, ctes, tables))
+
+
+def _no_select(kinds: Sequence[duckdb.StatementType]) -> tuple[str, str]:
+    """What is sent instead of one SELECT, and what to send."""
+    if not kinds:
+        return "there is no statement in it", "send one SELECT"
+    if len(kinds) > 1:
+        return (
+            f"{len(kinds)} statements are sent, and only one SELECT is answered",
+            "send one at a time; a semicolon may stand at its end only",
+        )
+    if kinds[0] == duckdb.StatementType.MULTI:
+        return (
+            "a PIVOT that has to look for its columns first is not answered",
+            "name its values (PIVOT … ON column IN (…)), or count with FILTER (WHERE …)",
+        )
+    return (
+        f"{kinds[0].name.replace('_', ' ')} is not answered: a chart is only read",
+        "send a SELECT, with WITH before it if you like; the tool's description lists the tables and columns",
+    )
 
 
 def first_line(error: Exception) -> str:
@@ -137,10 +160,12 @@ def _require_known(part: dict[str, Any]) -> None:
         known = kind in _READING_NODES | _SOURCES | _PLAIN_PARTS
     else:
         known = True
-    if not known or part.get("at_clause") is not None:
+    if not known:
+        raise ToolError(*_no_reading(str(part.get("class") or kind)), code="query.part")
+    if part.get("at_clause") is not None:
         raise ToolError(
-            "a part of this query is not answered (only reading SELECTs over the chart's tables are)",
-            "write a plain SELECT; DESCRIBE and SHOW are not needed, the tool's description lists the tables",
+            "a table AT another version or time is not answered",
+            "leave AT out: the chart is of one moment",
             code="query.part",
         )
     if "function_name" in part:
@@ -149,17 +174,41 @@ def _require_known(part: dict[str, Any]) -> None:
         raise _refused_function(part["function"]["function_name"])
 
 
+def _no_reading(kind: str) -> tuple[str, str]:
+    """What is wrong with a part that is no reading SELECT, and what to write."""
+    if kind == "SHOW_REF":
+        return (
+            "DESCRIBE, SHOW and SUMMARIZE are not answered",
+            "see the tool's description, which lists the tables and their columns",
+        )
+    if kind == "PARAMETER":
+        return "a parameter of the query has no value here", "write the value itself into the query"
+    if kind.endswith("_QUERY_NODE"):
+        verb = kind.removesuffix("_QUERY_NODE")
+        return f"{verb} is not answered: a chart is only read", "write a SELECT in its place"
+    return (
+        "a part of this query is not answered (only reading SELECTs over the chart's tables are)",
+        "write a plain SELECT",
+    )
+
+
 def _require_function(part: dict[str, Any]) -> None:
     name = part["function_name"].lower()
     qualified = part.get("schema") or part.get("catalog")
-    if qualified or not (name in FUNCTIONS or name in TABLE_FUNCTIONS or _OPERATOR.fullmatch(name)):
+    if qualified:
+        raise ToolError(
+            f"the function {name[:60]} is not answered with a schema before its name",
+            "write its name alone",
+            code="query.function",
+        )
+    if not (name in FUNCTIONS or name in TABLE_FUNCTIONS or _OPERATOR.fullmatch(name)):
         raise _refused_function(part["function_name"])
 
 
 def _refused_function(name: str) -> ToolError:
     return ToolError(
         f"the function {name[:60]} is not answered",
-        "use the usual functions on numbers, texts, times and lists, without a schema before their name",
+        "use the usual functions on numbers, texts, times and lists",
         code="query.function",
     )
 

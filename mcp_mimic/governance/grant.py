@@ -9,7 +9,12 @@ from mcp_mimic.contract import ContractError, Grant
 from mcp_mimic.errors import GrantError
 
 _MAX_GRANT_BYTES = 65_536
-_FLAGS = {"subject_id": "--patient", "as_of": "--as-of", "sealed_hadm_id": "--sealed-hadm-id"}
+_FLAGS = {
+    "subject_id": ("--patient", "give a subject_id of hosp.patients"),
+    "as_of": ("--as-of", "write it as 2150-03-04T14:00:00, or 2150-03-04 for midnight"),
+    "sealed_hadm_id": ("--sealed-hadm-id", "give a hadm_id of hosp.admissions"),
+}
+"""By key of a grant: the option that gives it, and in which form."""
 
 
 def read_grant(path: Path) -> Grant:
@@ -42,11 +47,14 @@ def _unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return read
 
 
-def grant_from_flags(subject_id: int, as_of: str, sealed_hadm_id: int | None = None) -> Grant:
+def grant_from_flags(
+    subject_id: int, as_of: str, sealed_hadm_id: int | None = None, *, command: str = "serve"
+) -> Grant:
     """A grant for one person's own session, with the default limits and every tool but `query_chart`.
 
     Its name ends with a part of its digest, so that two charts, or one at two moments, have two names. The
-    name does not show the subject's number, but hides it from nobody who can try all numbers.
+    name does not show the subject's number, but hides it from nobody who can try all numbers. GrantError points
+    to the help of `command`, to which the flags were given.
     """
     try:
         grant = Grant.from_json(
@@ -59,10 +67,11 @@ def grant_from_flags(subject_id: int, as_of: str, sealed_hadm_id: int | None = N
             }
         )
     except ContractError as error:
-        text = str(error)
-        for key, flag in _FLAGS.items():
-            text = text.replace(f"grant: {key}", flag)
-        raise GrantError(text, "see mcp-mimic serve --help for an example") from error
+        text, form = str(error), ""
+        for key, (flag, its_form) in _FLAGS.items():
+            if text.startswith(f"grant: {key} "):
+                text, form = text.replace(f"grant: {key}", flag, 1), f"{its_form}; "
+        raise GrantError(text, f"{form}see mcp-mimic {command} --help") from error
     return replace(grant, grant=f"{grant.grant}-{grant.digest()[:12]}")
 
 

@@ -142,7 +142,7 @@ def request_seal(folder: Path, grant: str | None = None) -> dict[str, Any]:
     """
     if grant is not None and GRANT_ID.fullmatch(grant) is None:
         raise SealError("that is no grant's id", "name the id that mcp-mimic grant gave")
-    sealed = _sealed(folder if grant is None else folder / grant)
+    sealed = seal_in(folder if grant is None else folder / grant)
     if sealed is not None:
         return sealed
     try:
@@ -164,7 +164,8 @@ def request_seal(folder: Path, grant: str | None = None) -> dict[str, Any]:
     return answer
 
 
-def _sealed(folder: Path) -> dict[str, Any] | None:
+def seal_in(folder: Path) -> dict[str, Any] | None:
+    """The number of calls and the last hash of the sealed audit in `folder`; None if there is none."""
     try:
         fd = os.open(folder / AUDIT_FILE, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError:

@@ -36,6 +36,28 @@ class Verification:
         """Whether every byte of the file belongs to a line that holds."""
         return self.problem is None and not self.torn
 
+    def failure(self, *, sealed: bool) -> tuple[str, str] | None:
+        """Why it does not hold or, if it is to be `sealed`, has no seal that counts, and what to do; else None."""
+        if self.problem is not None:
+            after = "; a seal behind that proves nothing" if sealed else ""
+            return (
+                f"the audit does not hold: {self.problem}{after}",
+                "score nothing by it; keep it as it is, and run its session again",
+            )
+        if self.torn:
+            unsealed = ", and it is not sealed" if sealed and not self.sealed else ""
+            return (
+                f"{self.torn} bytes of a torn line follow the last whole one{unsealed}",
+                "verify again in a moment if its server runs; else start the server again on that audit, which sets them "
+                "aside",
+            )
+        if sealed and not self.sealed:
+            return (
+                "the audit holds, but was never sealed: its session is open, or its server ended without a seal",
+                "seal it while its server runs: mcp-mimic seal --audit DIR (with --grant ID for one of many)",
+            )
+        return None
+
     def to_json(self) -> dict[str, Any]:
         """The same for programs."""
         return {**asdict(self), "holds": self.holds}

@@ -11,7 +11,7 @@ from fastmcp.tools import ToolResult
 from mcp_mimic.store.tables import OPTIONAL_SCHEMAS, REQUIRED_SCHEMAS
 from mcp_mimic.tools.answers import OverviewAnswer
 from mcp_mimic.tools.filters import Filter
-from mcp_mimic.tools.query import plain
+from mcp_mimic.tools.query import Paging, plain
 from mcp_mimic.tools.registry import chart_tool
 from mcp_mimic.tools.render import Line, Rendered, fit, shorten_texts
 from mcp_mimic.tools.session import CURRENT_CALL, Call
@@ -61,7 +61,7 @@ def _read(cursor: duckdb.DuckDBPyConnection, call: Call) -> _Overview:
     for table in ("icu.icustays", "hosp.admissions"):
         source = SOURCES[table]
         table_rows = call.session.rows(cursor, table)
-        page = table_rows.page(cursor, window, Filter(), newest_first=True, limit=_MAX_ENCOUNTERS, offset=0)
+        page = table_rows.page(cursor, window, Filter(), Paging(newest_first=True, limit=_MAX_ENCOUNTERS))
         lines += [(moment, harmless_line(source, moment, row)) for moment, row in page]
     lines.sort(key=lambda found: (found[0] is not None, found[0]), reverse=True)
     present = [source for source in SOURCES.values() if source.schema in call.session.chart.modules]

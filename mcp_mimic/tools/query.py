@@ -32,6 +32,15 @@ class Counts:
 
 
 @dataclass(frozen=True)
+class Paging:
+    """Which page of the matching rows: in which order, how many rows, after how many others."""
+
+    newest_first: bool
+    limit: int
+    offset: int = 0
+
+
+@dataclass(frozen=True)
 class _Conditions:
     window: str
     match: str
@@ -56,18 +65,11 @@ def count_rows(cursor: duckdb.DuckDBPyConnection, source: Source, window: Window
 
 
 def read_page(
-    cursor: duckdb.DuckDBPyConnection,
-    source: Source,
-    window: Window,
-    chosen: Filter,
-    *,
-    newest_first: bool,
-    limit: int,
-    offset: int,
+    cursor: duckdb.DuckDBPyConnection, source: Source, window: Window, chosen: Filter, paging: Paging
 ) -> list[tuple[datetime | None, Row]]:
     """One page, by event time, then by evidence id; rows without a time come last either way."""
     conditions = _conditions(source, window, chosen)
-    way = "desc" if newest_first else "asc"
+    way = "desc" if paging.newest_first else "asc"
     found = cursor.execute(
         f"""
         select {source.time}, {source.label or "null"}, r.* exclude ({", ".join(("available_at", *source.unread))})
@@ -76,7 +78,7 @@ def read_page(
         order by {source.time} {way} nulls last, {KEY_SQL} {way} nulls last, r.eid {way}{source.then_by}
         limit $limit offset $offset
         """,
-        {**conditions.parameters, "limit": limit, "offset": offset},
+        {**conditions.parameters, "limit": paging.limit, "offset": paging.offset},
     )
     names = [column[0] for column in found.description[2:]]
     page = [(row[0], served(source, names, row)) for row in found.fetchall()]

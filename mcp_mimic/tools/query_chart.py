@@ -16,6 +16,7 @@ from fastmcp.tools import ToolResult
 from pydantic import Field
 
 from mcp_mimic.chart.querying import ChartQuery, QueryLimits, QueryResult, queryable
+from mcp_mimic.chart.statement import require_some
 from mcp_mimic.errors import ToolError
 from mcp_mimic.text.neutral import neutralise, neutralise_values
 from mcp_mimic.tools.registry import chart_tool
@@ -58,6 +59,7 @@ async def _answer_query(
     hosp.labevents where itemid = 50912 group by day order by day").
     """
     try:
+        require_some(sql)
         result = await _run(call, sql)
     except ToolError as error:
         raise _harmless(error) from error
@@ -67,9 +69,12 @@ async def _answer_query(
     return _answered(call, result)
 
 
+TABLES_HEAD = "Tables: "
+"""Begins the part of the description that follows the example."""
+
 _TABLES = "; ".join(f"{table}({', '.join(columns)})" for table, columns in queryable().items())
 _answer_query.__name__ = "query_chart"
-_answer_query.__doc__ = f"{inspect.getdoc(_answer_query)}\nTables: {_TABLES}."
+_answer_query.__doc__ = f"{inspect.getdoc(_answer_query)}\n{TABLES_HEAD}{_TABLES}."
 query_chart = chart_tool(_answer_query, answer=QueryAnswer)
 
 

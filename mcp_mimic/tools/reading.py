@@ -11,7 +11,7 @@ from fastmcp.tools import ToolResult
 
 from mcp_mimic.contract import Coverage
 from mcp_mimic.tools.filters import Filter, resolve_filter
-from mcp_mimic.tools.query import Counts, Row
+from mcp_mimic.tools.query import Counts, Paging, Row
 from mcp_mimic.tools.recording import Interval
 from mcp_mimic.tools.render import Line, Rendered, fit, shorten_texts
 from mcp_mimic.tools.session import Call
@@ -100,14 +100,7 @@ def read_rows(
             offset = session.cursors.offset(_query(call, source, window, chosen, page), page.cursor)
         rows = session.rows(cursor, table)
         counts = rows.count(cursor, window, chosen)
-        found = rows.page(
-            cursor,
-            window,
-            chosen,
-            newest_first=page.order == "newest",
-            limit=limit,
-            offset=offset,
-        )
+        found = rows.page(cursor, window, chosen, Paging(page.order == "newest", limit, offset))
         if enrich is not None:
             enrich(cursor, [row for _, row in found])
     interruptions = session.presence.interruptions(window, bedside=source.schema == "icu")

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import duckdb
 
 from mcp_mimic.tools.filters import Filter
-from mcp_mimic.tools.query import KEY_SQL, Counts, Row, add_details, count_rows, read_page, served
+from mcp_mimic.tools.query import KEY_SQL, Counts, Paging, Row, add_details, count_rows, read_page, served
 from mcp_mimic.tools.source import Source
 from mcp_mimic.tools.window import Window
 
@@ -43,16 +43,7 @@ class TableRows(Protocol):
     def count(self, cursor: duckdb.DuckDBPyConnection, window: Window, chosen: Filter) -> Counts:
         """Count the matching rows and what surrounds the window, for rows of any item."""
 
-    def page(
-        self,
-        cursor: duckdb.DuckDBPyConnection,
-        window: Window,
-        chosen: Filter,
-        *,
-        newest_first: bool,
-        limit: int,
-        offset: int,
-    ) -> Page:
+    def page(self, cursor: duckdb.DuckDBPyConnection, window: Window, chosen: Filter, paging: Paging) -> Page:
         """One page, by event time, then by evidence id; rows without a time come last either way."""
 
 
@@ -79,20 +70,9 @@ class AskedRows:
         """See `TableRows`."""
         return count_rows(cursor, self._source, window, chosen)
 
-    def page(
-        self,
-        cursor: duckdb.DuckDBPyConnection,
-        window: Window,
-        chosen: Filter,
-        *,
-        newest_first: bool,
-        limit: int,
-        offset: int,
-    ) -> Page:
+    def page(self, cursor: duckdb.DuckDBPyConnection, window: Window, chosen: Filter, paging: Paging) -> Page:
         """See `TableRows`."""
-        return read_page(
-            cursor, self._source, window, chosen, newest_first=newest_first, limit=limit, offset=offset
-        )
+        return read_page(cursor, self._source, window, chosen, paging)
 
 
 class HeldRows:
@@ -133,19 +113,11 @@ class HeldRows:
         )
         return Counts(total, in_window, self._last_before(window), self._first_after(window))
 
-    def page(
-        self,
-        cursor: duckdb.DuckDBPyConnection,
-        window: Window,
-        chosen: Filter,
-        *,
-        newest_first: bool,
-        limit: int,
-        offset: int,
-    ) -> Page:
+    def page(self, cursor: duckdb.DuckDBPyConnection, window: Window, chosen: Filter, paging: Paging) -> Page:
         """See `TableRows`."""
         ranks = self._within(window, self._matching(chosen))
-        wanted = (self._newest_first(ranks) if newest_first else ranks)[offset : offset + limit]
+        ordered = self._newest_first(ranks) if paging.newest_first else ranks
+        wanted = ordered[paging.offset : paging.offset + paging.limit]
         if self._kept is None:
             return _fetched(cursor, self._source, [self._numbers[rank] for rank in wanted])
         return [(time, dict(row)) for time, row in (self._kept[rank] for rank in wanted)]

@@ -80,7 +80,7 @@ def _network(name: str, subnet: str, age: float, project: str = "") -> Thing:
 
 def _says(check: Check, status: Status, *parts: str) -> None:
     assert check.status == status, check
-    assert "\n" not in check.found + check.remedy
+    assert "\n" not in check.found
     assert status == "ok" or check.remedy
     for part in parts:
         assert part in f"{check.found} | {check.remedy}"
@@ -270,7 +270,30 @@ def test_what_ended_trials_left_is_named_with_the_command_that_removes_it() -> N
     ]
     check = _leftovers(things)
     _says(check, "warning", "1 container, 1 network, 1 volume of 1 ended trials")
-    assert check.remedy == f"docker compose --project-name {project} down --volumes --remove-orphans"
+    assert check.remedy.splitlines() == [
+        "remove what is left with",
+        f"docker compose --project-name {project} down --volumes --remove-orphans",
+    ]
+
+
+def test_the_commands_that_remove_many_leftovers_are_short_lines_that_a_shell_can_run(
+    command: Callable[[str], None], tmp_path: Path
+) -> None:
+    projects = [f"clinicare-12345678-{number:08x}__env" for number in range(40)]
+    things = [_network(project, "172.18.0.0/16", 7200, project) for project in projects]
+    probe = replace(_network("x", "172.18.0.0/16", 7200), probe="abcdef")
+    said, *lines = _leftovers([*things, probe]).remedy.splitlines()
+    assert said == "remove what is left with"
+    assert max(map(len, lines)) < 100
+    command('echo "$@" >> "$0.asked"')
+    places = {"PATH": f"{tmp_path / 'bin'}:/usr/bin:/bin"}
+    pasted = "\n".join(f"    {line}" for line in lines)
+    subprocess.run(["/bin/bash", "-euc", pasted], check=True, env=places)
+    asked = (tmp_path / "bin" / "docker.asked").read_text().splitlines()
+    assert asked[:40] == [
+        f"compose --project-name {project} down --volumes --remove-orphans" for project in projects
+    ]
+    assert [line.split()[0] for line in asked[40:]] == ["ps", "network"]
 
 
 def test_trials_that_may_still_run_are_not_called_leftovers() -> None:

@@ -151,6 +151,27 @@ def test_a_users_file_with_a_mistake_is_named(tmp_path: Path, text: str, said: s
 
 
 @pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        (OWN.replace("agent =", "agnet ="), "did you mean agent? each [[system]] has"),
+        (OWN.replace("about", "abuot"), "did you mean about? each [[system]] has"),
+        (OWN.replace("[[system]]", "[[systms]]"), "did you mean system? "),
+        (OWN + "harbour = { agent = 'oracle' }\n", "did you mean harbor? "),
+        (OWN + "harbor = { agent = 'oracle', compsoe = ['a'] }\n", "did you mean compose? harbor is a table"),
+        (OWN + "netwroks = 1\n", "each [[system]] has"),
+    ],
+)
+def test_a_misspelt_key_is_told_with_the_one_that_was_probably_meant(
+    tmp_path: Path, text: str, meant: str
+) -> None:
+    file = tmp_path / "systems.toml"
+    file.write_text(text)
+    with pytest.raises(UnknownSystemError, match="unknown key") as caught:
+        load_systems(file)
+    assert caught.value.remedy.startswith(meant)
+
+
+@pytest.mark.parametrize(
     ("agent", "said"),
     [
         ("harness.agents.nowhere:Agent", "cannot be loaded"),
@@ -192,20 +213,54 @@ def test_a_class_that_is_not_fit_is_refused_with_the_remedy(
 
 
 @pytest.mark.parametrize(
-    ("module", "text", "said"),
+    ("module", "text", "said", "hint"),
     [
-        ("raises_at_import", "raise RuntimeError('no licence')", "(RuntimeError: no licence)"),
-        ("leaves_at_import", "raise SystemExit(3)", "(SystemExit: 3)"),
-        ("is_no_python", "class", "(SyntaxError: "),
-        ("lacks_a_module", "import missing_name", "(ModuleNotFoundError: No module named 'missing_name')"),
+        (
+            "raises_at_import",
+            "raise RuntimeError('no licence')",
+            "(RuntimeError: no licence)",
+            "mend it; python",
+        ),
+        ("leaves_at_import", "raise SystemExit(3)", "(SystemExit: 3)", "fails while it is imported"),
+        ("is_no_python", "class", "(SyntaxError: ", "fails while it is imported"),
+        (
+            "lacks_a_module",
+            "import missing_name",
+            "(ModuleNotFoundError: No module named 'missing_name')",
+            "lacks_a_module was found, but not missing_name, which it imports: install that",
+        ),
+        ("lacks_a_name", "from json import no_such", "(ImportError: ", "one of its own imports fails"),
+        (
+            "lacks_its_class",
+            "class Agnet: ...",
+            "(AttributeError: ",
+            "did you mean Agnet? name a class of lacks",
+        ),
+        (
+            "lacks_any_class",
+            "from json import JSONDecoder",
+            "(AttributeError: ",
+            "it has no class of its own",
+        ),
     ],
 )
 def test_whatever_an_import_raises_is_said_in_words(
-    tmp_path: Path, module: str, text: str, said: str
+    tmp_path: Path, module: str, text: str, said: str, hint: str
 ) -> None:
     with pytest.raises(UnknownSystemError) as caught:
         _beside(tmp_path, module, text, "Agent").create()
     assert f"{module}:Agent cannot be loaded {said}" in caught.value.message
+    assert hint in caught.value.remedy
+    assert "importable" not in caught.value.remedy
+
+
+@pytest.mark.parametrize("agent", ["nowhere:Agent", "nowhere.at_all:Agent", "harness.agents.nowhere:Agent"])
+def test_a_module_that_is_not_there_is_told_apart_from_one_that_fails(tmp_path: Path, agent: str) -> None:
+    file = tmp_path / "systems.toml"
+    file.write_text(OWN.replace("harness.agents.constant:AlwaysYes", agent))
+    with pytest.raises(UnknownSystemError) as caught:
+        load_systems(file)["mine"].create()
+    assert caught.value.remedy.startswith("name an importable module:class")
 
 
 def _beside(folder: Path, module: str, text: str, name: str) -> System:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from mcp_mimic.chart.querying import queryable
 from mcp_mimic.reference import PAGES, tools_page, write_pages
 from mcp_mimic.tools.catalogue import all_tools
 from mcp_mimic.tools.sources import SOURCES
@@ -30,3 +31,12 @@ def test_every_tool_argument_and_table_has_its_place() -> None:
             assert f"| `{argument}` |" in section
     for table in SOURCES:
         assert f"| `{table}` |" in page
+
+
+def test_the_tables_of_a_query_stand_behind_its_example() -> None:
+    section = tools_page().split("\n## query_chart\n", 1)[1].split("\n## ", 1)[0]
+    example, rest = section.split("```python\n", 1)[1].split("\n```\n", 1)
+    assert example.startswith("query_chart(sql=")
+    assert example.endswith('")')
+    for table, columns in queryable().items():
+        assert f"| `{table}` | {', '.join(f'`{name}`' for name in columns)} |" in rest

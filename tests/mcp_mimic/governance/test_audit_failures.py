@@ -200,8 +200,13 @@ def test_verify_tells_an_unsealed_audit_apart_and_can_insist_on_the_seal(
 ) -> None:
     file = _audit(tmp_path, seal=False)
     assert mcp_mimic(["audit", "verify", str(file)]) == 0
-    assert "not sealed" in capsys.readouterr().out
+    told = capsys.readouterr()
+    assert "not sealed" in told.out
+    assert told.err == ""
     assert mcp_mimic(["audit", "verify", str(file), "--sealed"]) == 1
+    error, hint = capsys.readouterr().err.splitlines()
+    assert "the audit holds, but was never sealed" in error
+    assert "mcp-mimic seal --audit DIR" in hint
 
 
 @pytest.mark.parametrize(
@@ -218,8 +223,12 @@ def test_verify_says_where_an_audit_breaks_and_ends_with_1(
 ) -> None:
     file = _audit(tmp_path)
     file.write_text(change(file.read_text()))  # type: ignore[operator]
-    assert mcp_mimic(["audit", "verify", str(file)]) == 1
-    assert said in capsys.readouterr().out
+    for more in ([], ["--sealed"], ["--json"]):
+        assert mcp_mimic(["audit", "verify", str(file), *more]) == 1
+        told = capsys.readouterr()
+        error, hint = told.err.splitlines()
+        assert (said in told.out or more == ["--json"], said in error) == (True, True)
+        assert hint
 
 
 def test_verify_follows_no_link_and_names_what_is_missing(

@@ -15,12 +15,15 @@ from fastmcp import Client
 from fastmcp.client.transports import StdioTransport
 from fastmcp.exceptions import ToolError as FastMCPToolError
 
+from harness.data import data_folder
 from mcp_mimic.cli import run as mcp_mimic
 from mcp_mimic.clients import CLIENTS, INSPECTOR, TOKEN_VARIABLE
 from mcp_mimic.contract import read_audit
+from mcp_mimic.governance.audit import AuditLog
 from mcp_mimic.governance.bearer import granted, read_key
+from mcp_mimic.governance.grant import read_grant
 from mcp_mimic.store.store import Store
-from tests.hospital import ADA
+from tests.hospital import ADA, CY
 from tests.mcp_mimic.printed import after, server
 from tests.mcp_mimic.server.test_serving import COMMAND, http_process
 
@@ -161,11 +164,20 @@ def test_what_cannot_be_printed_is_said_in_one_line(capsys: Capture, place: list
         "is not the URL": ["codex", *place, "--url", "mimic:8000"],
         "no grant, no chart": ["codex", *place],
         "no model is named": ["codex", *place[:2], "--url", URL],
+        "subject 7 is not in this store": ["codex", *place, "--patient", "7", *WHOSE[2:]],
+        "before the patient's birth": ["codex", *place, *WHOSE[:3], "1999-01-01"],
+        "see mcp-mimic inspect --help": ["codex", *place, *WHOSE[:3], "yesterday"],
+        "no store is named": ["codex", *WHOSE],
     }
     for said, arguments in mistakes.items():
         assert mcp_mimic(["inspect", *arguments]) == 2
         told = capsys.readouterr()
         assert (told.out, said in told.err) == ("", True), said
+
+
+def test_for_a_running_server_no_store_is_needed(capsys: Capture, place: list[str]) -> None:
+    for name in CLIENTS.keys() - {"claude-desktop"}:
+        assert inspected(capsys, name, "--url", URL) == inspected(capsys, name, *place, "--url", URL)
 
 
 def issued(capsys: Capture, *arguments: str) -> str:
@@ -190,7 +202,9 @@ def test_a_token_is_printed_once_and_kept_nowhere(
     grant = json.loads((tmp_path / "grants" / "a.json").read_text())
     assert (grant["tools"], grant["limits"]["calls"], grant["subject_id"]) == (["get_labs"], 7, ADA)
     assert not any(token in file.read_text() for file in (tmp_path / "grants").iterdir())
-    again = issued(capsys, *place, "--renew", "a", "--expires", "7d")
+    (tmp_path / "audits").mkdir()
+    audits = ["--audit", str(tmp_path / "audits")]
+    again = issued(capsys, *place, "--renew", "a", "--expires", "7d", *audits)
     assert granted(key, again, small_store.manifest.fingerprint)[0] == "a"
     assert issued(capsys, *place, *WHOSE) != issued(capsys, *place, *WHOSE)
 
@@ -200,6 +214,7 @@ def test_a_grant_that_cannot_be_issued_leaves_nothing(
 ) -> None:
     store = ["--store", str(small_store.path)]
     grants = ["--grants", str(tmp_path / "grants")]
+    corpus = ["--corpus", str(data_folder("corpus"))]
     mistakes = {
         "no folder of grants": [*store, *WHOSE],
         "no store is named": [*grants, *WHOSE],
@@ -209,10 +224,55 @@ def test_a_grant_that_cannot_be_issued_leaves_nothing(
         "is not a time of up to a year": [*store, *grants, *WHOSE, "--expires", "forever"],
         "letters, digits": [*store, *grants, *WHOSE, "--id", "../a"],
         "cannot be read": [*store, *grants, "--renew", "a"],
-        "--as-of must be a time": [*store, *grants, "--patient", str(ADA), "--as-of", "noon"],
+        "--as-of must be a time": [*store, *grants, *WHOSE[:3], "yesterday"],
+        "write it as 2150-03-04T14:00:00, or 2150-03-04 for midnight; see mcp-mimic grant --help": [
+            *(*store, *grants, *WHOSE[:3], "yesterday")
+        ],
+        "before the patient's birth in about 2088": [*store, *grants, *WHOSE[:3], "1999-01-01"],
+        "the record begins only at 2149-11-03T23:59:00": [*store, *grants, *WHOSE[:3], "2149-11-03"],
+        "the record has no row in this store": [*store, *grants, "--patient", str(CY), *WHOSE[2:]],
+        "admission 5, to be sealed, is none of subject": [*store, *grants, *WHOSE, "--sealed-hadm-id", "5"],
+        "no corpus is named in which to look for x": [*store, *grants, *WHOSE, "--document", "x"],
+        "has no document 'hyperkalaemia'\nhint: did you mean hyperkalaemia-severe?": [
+            *(*store, *grants, *WHOSE, *corpus, "--document", "hyperkalaemia")
+        ],
+        "manifest.toml": [*store, *grants, *WHOSE, *corpus, "--document", "?"],
     }
     for said, arguments in mistakes.items():
         assert mcp_mimic(["grant", *arguments]) == 2, said
         told = capsys.readouterr()
         assert (told.out, said in told.err) == ("", True), (said, told.err)
     assert not (tmp_path / "grants").exists()
+
+
+def test_a_document_of_the_corpus_is_granted(capsys: Capture, small_store: Store, tmp_path: Path) -> None:
+    place = ["--store", str(small_store.path), "--grants", str(tmp_path)]
+    named = ["--corpus", str(data_folder("corpus")), "--document", "hyperkalaemia-severe"]
+    issued(capsys, *place, *WHOSE, "--id", "a", *named)
+    assert json.loads((tmp_path / "a.json").read_text())["documents"] == ["hyperkalaemia-severe"]
+
+
+def test_a_session_that_is_sealed_gets_no_token(capsys: Capture, small_store: Store, tmp_path: Path) -> None:
+    place = ["--store", str(small_store.path), "--grants", str(tmp_path / "grants")]
+    audits = ["--audit", str(tmp_path / "audits")]
+    issued(capsys, *place, *WHOSE, "--id", "a")
+
+    def refused(*more: str) -> str:
+        assert mcp_mimic(["grant", *place, *more]) == 2
+        told = capsys.readouterr()
+        assert told.out == ""
+        return told.err
+
+    assert "give --audit DIR, the one that the server has" in refused("--renew", "a")
+    assert "there is no audit folder" in refused("--renew", "a", *audits)
+    folder = tmp_path / "audits" / "a"
+    folder.mkdir(parents=True)
+    audit = AuditLog(folder, read_grant(tmp_path / "grants" / "a.json"), "test 0")
+    issued(capsys, *place, "--renew", "a", *audits)
+    audit.seal()
+    said = refused("--renew", "a", *audits)
+    assert "the session of a is sealed" in said
+    assert "hint: issue a new grant, under another id" in said
+    (tmp_path / "grants" / "a.json").unlink()
+    assert "is sealed" in refused(*WHOSE, "--id", "a", *audits)
+    assert not (tmp_path / "grants" / "a.json").exists()

@@ -18,6 +18,7 @@ import pytest
 import uvicorn
 from fastmcp import Client
 from fastmcp.client.transports import StreamableHttpTransport
+from mcp.shared.exceptions import MCPError
 
 from mcp_mimic.authentication import BearerAuth
 from mcp_mimic.contract import Grant
@@ -209,6 +210,28 @@ def test_a_grant_that_is_removed_ends_at_once(many: Many) -> None:
     assert many.post(token).status_code == 401
 
 
+@pytest.mark.parametrize("token", ["nonsense", "expired", None])
+def test_fastmcps_client_says_no_more_of_a_refused_token_than_the_page_on_clients_tells(
+    many: Many, token: str | None
+) -> None:
+    many.token("ada")
+    key = make_key(many.folder / "grants" / "token.key")
+    if token == "expired":
+        token = issue(key, "ada", many.store.manifest.fingerprint, int(time.time()) - 5)
+
+    async def connect() -> None:
+        async with Client(many.url, auth=token):
+            pass
+
+    with pytest.raises(MCPError, match=r"^Server returned an error response$"):
+        asyncio.run(connect())
+    head = {} if token is None else {"authorization": f"Bearer {token}"}
+    told = httpx.post(many.url, headers=head)  # as curl asks
+    assert (told.status_code, told.json()) == (401, {"error": "invalid_token"})
+    let_in = httpx.post(many.url, headers={"authorization": f"Bearer {many.token('ben', BEN)}"})
+    assert let_in.status_code == 400
+
+
 def test_limits_outlast_the_connection_the_chart_and_the_server(small_store: Store, tmp_path: Path) -> None:
     with running(small_store, tmp_path, most=1) as server:
         ada, ben = server.token("ada", calls=3), server.token("ben", BEN)
@@ -220,9 +243,8 @@ def test_limits_outlast_the_connection_the_chart_and_the_server(small_store: Sto
     with running(small_store, tmp_path) as server:
         assert server.call(ada)["call"] == "search:3"
         assert server.call(ada)["error"]["code"] == "limits.calls"
-        renewed = issue_token(
-            ServeSettings(store=small_store.path, grants=tmp_path / "grants"), Request(renew="ada"), "1h"
-        )
+        place = ServeSettings(store=small_store.path, grants=tmp_path / "grants", audit=tmp_path / "audits")
+        renewed = issue_token(place, Request(renew="ada"), "1h")
         assert server.call(renewed.token)["error"]["code"] == "limits.calls"
     assert verify(tmp_path / "audits" / "ada").holds
 

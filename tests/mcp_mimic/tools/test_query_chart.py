@@ -169,6 +169,44 @@ def test_a_mistake_is_an_error_with_a_remedy(tmp_path: Path, sql: str, code: str
     assert (line["outcome"], line["rule"]) == ("error", code)
 
 
+@pytest.mark.parametrize(
+    ("sql", "says", "remedy"),
+    [
+        ("-- nothing", "no statement", "send one SELECT"),
+        ("select 1; select 2", "2 statements", "one at a time; a semicolon may stand at its end only"),
+        ("insert into hosp.labevents values (1)", "INSERT is not answered", "send a SELECT"),
+        ("merge into a using b on x = y when matched then delete", "MERGE INTO is not", "send a SELECT"),
+        ("pivot hosp.labevents on itemid using count(*)", "a PIVOT", "name its values"),
+        ("describe hosp.labevents", "DESCRIBE", "see the tool's description"),
+        ("select * from hosp.labevents where itemid = ?", "parameter", "write the value itself"),
+        ("with w as (delete from t returning *) from w", "DELETE is not answered", "a SELECT in its place"),
+        ("from hosp.labevents at (version => 1)", "AT another version", "leave AT out"),
+        ("select main.upper('x')", "upper is not answered with a schema", "write its name alone"),
+        ("from read_csv('x')", "read_csv is not answered", "use the usual functions"),
+    ],
+)
+def test_each_refusal_says_what_is_wrong_and_what_to_do_about_that(sql: str, says: str, remedy: str) -> None:
+    with pytest.raises(ToolError, match=says) as refused:
+        read_statement(duckdb.default_connection(), sql, queryable())
+    assert remedy in refused.value.remedy
+
+
+@pytest.mark.parametrize(
+    ("sql", "rule"), [("", "arguments"), (" ;\n", "query.select"), (f"select {'1' * 20_000}", "arguments")]
+)
+def test_what_is_blank_or_too_long_needs_no_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sql: str, rule: str
+) -> None:
+    monkeypatch.setattr(querying, "_COMMAND", ("/nonexistent",))
+    told, _ = ask(tmp_path, sql)
+    assert told.data["error"]["code"] == rule
+
+
+def test_a_statement_that_the_parser_chokes_on_ends_with_its_process(tmp_path: Path) -> None:
+    told, _ = ask(tmp_path, f"select {'(' * 19_900}", limits=Limits(seconds=1))
+    assert told.data["error"]["code"] == "limits.seconds"
+
+
 def test_nothing_in_an_answer_has_the_shape_of_an_evidence_id(tmp_path: Path) -> None:
     kinds = [kind for kind in EID_KINDS if kind != "policy"]
     made = ", ".join(f"'{kind}:' || 7 as \"{kind}:8\"" for kind in kinds)

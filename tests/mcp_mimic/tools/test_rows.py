@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mcp_mimic.tools.filters import Filter
+from mcp_mimic.tools.query import Paging
 from mcp_mimic.tools.rows import AskedRows, HeldRows, TableRows, table_rows
 from mcp_mimic.tools.sources import SOURCES
 from mcp_mimic.tools.window import Window
@@ -81,7 +82,7 @@ def _told(
     """Everything that a session can learn from the rows: counts, and all pages in both orders."""
     counts = rows.count(cursor, window, chosen)
     pages = [
-        rows.page(cursor, window, chosen, newest_first=newest, limit=size, offset=offset)
+        rows.page(cursor, window, chosen, Paging(newest, size, offset))
         for newest in (True, False)
         for offset in range(0, counts.total + size, size)
     ]
@@ -142,6 +143,6 @@ def test_a_page_is_the_callers_own() -> None:
         rows = HeldRows(cursor, SOURCES["hosp.labevents"], keep=True)
         window = Window(None, AS_OF, AS_OF)
         for _ in range(2):
-            (_, row), *_rest = rows.page(cursor, window, Filter(), newest_first=True, limit=9, offset=0)
+            (_, row), *_rest = rows.page(cursor, window, Filter(), Paging(newest_first=True, limit=9))
             assert "added" not in row
             row["added"] = True

@@ -1,0 +1,1 @@
+"""The commands of `mcp-mimic`, grouped by what they work on."""
