@@ -6,7 +6,10 @@
 -- reviewed by a clinician.
 
 -- Laboratory results of these items that are a number. A cancelled, insufficient or lost specimen is none;
--- "QNS to verify hemolysis" speaks of the check alone. Rows of one item at one draw time are averaged.
+-- "QNS to verify hemolysis" speaks of the check alone. A number that no patient has is none: creatinine outside
+-- (0, 150] mg/dL, sodium outside [80, 200], potassium outside (0, 30] and lactate outside (0, 40] mmol/L, glucose
+-- outside (0, 10000] mg/dL, haemoglobin outside (0, 30] g/dL (the catalogue's ranges); white cells outside (0, 1000] and
+-- platelets of 0 K/uL (ours). What is left of one item at one draw time is averaged.
 -- value: in the item's unit; eid: of the row with the lowest id; eids: all of them.
 create or replace temp macro lab_results(items) as table
 select
@@ -18,6 +21,17 @@ where itemid in (select unnest(items))
   and not regexp_matches(
       regexp_replace(concat_ws(' ', value, comments), 'qns to verify( hemolysis)?', '', 'gi'),
       'cancel|not sufficient|\bqns\b|specimen lost|lost specimen', 'i')
+  and case
+      when itemid = 50912 then valuenum > 0 and valuenum <= 150
+      when itemid = 50983 then valuenum between 80 and 200
+      when itemid in (50971, 50822) then valuenum > 0 and valuenum <= 30
+      when itemid in (50931, 50809) then valuenum > 0 and valuenum <= 10000
+      when itemid = 50813 then valuenum > 0 and valuenum <= 40
+      when itemid in (51222, 50811) then valuenum > 0 and valuenum <= 30
+      when itemid = 51301 then valuenum > 0 and valuenum <= 1000
+      when itemid = 51265 then valuenum > 0
+      else true
+  end
 group by task_id, itemid, charttime;
 
 -- eMAR rows whose drug has such a name. what: 'given'; 'verb_lost' where only "in Other Location" or

@@ -11,7 +11,7 @@ from hosp.admissions a
 join hosp.patients p using (subject_id)
 where p.anchor_age + year(a.admittime) - p.anchor_year >= 18;
 
--- Laboratory results of these items that are a number, as adjudication.sql has them.
+-- Laboratory results of these items that are a plausible number, as adjudication.sql has them.
 create or replace temp macro lab_results(items) as table
 select
     subject_id, itemid, charttime, avg(valuenum) as value, max(available_at) as available_at,
@@ -22,6 +22,17 @@ where itemid in (select unnest(items))
   and not regexp_matches(
       regexp_replace(concat_ws(' ', value, comments), 'qns to verify( hemolysis)?', '', 'gi'),
       'cancel|not sufficient|\bqns\b|specimen lost|lost specimen', 'i')
+  and case
+      when itemid = 50912 then valuenum > 0 and valuenum <= 150
+      when itemid = 50983 then valuenum between 80 and 200
+      when itemid in (50971, 50822) then valuenum > 0 and valuenum <= 30
+      when itemid in (50931, 50809) then valuenum > 0 and valuenum <= 10000
+      when itemid = 50813 then valuenum > 0 and valuenum <= 40
+      when itemid in (51222, 50811) then valuenum > 0 and valuenum <= 30
+      when itemid = 51301 then valuenum > 0 and valuenum <= 1000
+      when itemid = 51265 then valuenum > 0
+      else true
+  end
 group by subject_id, itemid, charttime;
 
 -- eMAR rows whose drug has such a name: what and route are those of adjudication.sql.

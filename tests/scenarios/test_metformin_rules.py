@@ -76,6 +76,7 @@ CASES = {
     "nor a cancelled specimen": (at_six(1.0, creatinine(-60, 2.4, comment="CANCELLED, QNS")), NO),
     "nor one without a number": (at_six(1.0, creatinine(-60, None)), NO),
     "nor an impossible one": (at_six(1.0, creatinine(-60, 151)), NO),
+    "nor is an impossible one averaged with another of its draw": (chart(creatinine(-360, 1.0), creatinine(-360, 151)), NO),
     # --- none
     "no creatinine": (chart(), LACK),
     "seven days before": (chart(creatinine(-7 * DAY, 1.0)), NO),

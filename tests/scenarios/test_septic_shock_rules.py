@@ -34,10 +34,16 @@ HIGH = lab(LACTATE, 60, 3.6)
 
 
 def runs(
-    begins: float, ends: float, item: int = NOREPINEPHRINE, *, rate: float | None = 0.08, **values: Any
+    begins: float,
+    ends: float,
+    item: int = NOREPINEPHRINE,
+    *,
+    rate: float | None = 0.08,
+    amount: float = 1,
+    **values: Any,
 ) -> Row:
     fixed = {"endtime": after(ends), "rate": rate, "ordercategorydescription": "Continuous Med"}
-    return infused(item, begins, 1, **fixed | values)
+    return infused(item, begins, amount, **fixed | values)
 
 
 DRIP = runs(0, 9 * HOUR)
@@ -71,6 +77,7 @@ CASES = {
     "one of many is enough": (lactates((60, 1.4), (5 * HOUR, 2.3), (9 * HOUR, 1.1)), YES),
     "a value out of the plausible range is none": (day(lab(LACTATE, 60, 41), lab(LACTATE, 90, 1.4)), NORMAL),
     "two rows of one draw are averaged": (lactates((60, 2.4), (60, 1.6)), NORMAL),
+    "an implausible one is not averaged with another of the draw": (lactates((60, 41), (60, 1.4)), NORMAL),
     "without any lactate nothing can be said": (day(lab(CREATININE, 60, 1.4)), UNMEASURED),
     "a lactate of six hours and a minute before is none": (lactates((-6 * HOUR - 1, 4.0)), UNMEASURED),
     # --- lactate at the bedside
@@ -105,6 +112,7 @@ CASES = {
     "a row within another adds nothing": (chart(runs(0, 59), runs(10, 20, EPINEPHRINE), HIGH), SHORT),
     "changes of rate go on": (chart(runs(0, 20), runs(20, 40, rate=0.1), runs(40, 60, rate=0.05), HIGH), YES),
     "a push has no rate": (chart(runs(0, 20), runs(60, 200, PHENYLEPHRINE, rate=None), HIGH), SHORT),
+    "a rate alone makes minutes, whatever amount was charted": (chart(runs(0, 60, amount=0), HIGH), YES),
     "a paused row has none either": (chart(runs(0, 20), runs(60, 200, rate=0), HIGH), SHORT),
     "a rewritten row does not count": (
         chart(runs(0, 20), runs(60, 200, statusdescription="Rewritten"), HIGH), SHORT),

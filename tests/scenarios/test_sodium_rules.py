@@ -88,6 +88,10 @@ CASES = {
     "a chart copy is none": (
         chart(sodium(18 * HOUR, N0 + 3), charted(COPY, 16 * HOUR, N0 + 14), icu=(-HOUR, 2 * DAY)), NO),
     "an implausible value is none": (chart(sodium(14 * HOUR, 201), sodium(18 * HOUR, N0 + 3)), NO),
+    "nor is one averaged with another of its draw": (chart(sodium(18 * HOUR, 210), sodium(18 * HOUR, N0 + 3)), NO),
+    "below the range neither": (chart(sodium(18 * HOUR, 79), sodium(18 * HOUR, N0 + 13)), YES),
+    "an implausible potassium of a draw hides no low one": (
+        rises(9, potassium(0, 2.9), potassium(0, 31)), BETWEEN_HIGH_RISK),
     "a cancelled value is none": (
         chart(sodium(14 * HOUR, N0 + 14, comment="SPECIMEN LOST."), sodium(18 * HOUR, N0 + 3)), NO),
     "a value known at as-of counts": (chart(sodium(23 * HOUR, N0 + 13, stored=30 * HOUR)), YES),

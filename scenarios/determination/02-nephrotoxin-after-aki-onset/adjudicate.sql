@@ -31,7 +31,6 @@ span as (
 creatinine as (
     select task_id, eids, charttime, value, available_at
     from lab_results([50912])
-    where value > 0 and value <= 150
 ),
 index_creatinine as (
     select c.task_id, c.charttime as drawn, c.value, c.eids

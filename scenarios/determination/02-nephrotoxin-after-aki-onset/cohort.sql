@@ -19,7 +19,6 @@ creatinine as (
             partition by subject_id order by charttime
             range between interval 7 day preceding and interval 1 second preceding) as low_7_days
     from lab_results([50912])
-    where value > 0 and value <= 150
 ),
 injured as (
     select c.*, a.hadm_id, a.dischtime, a.deathtime

@@ -48,8 +48,7 @@ creatinine as (
     select l.task_id, l.eids, l.charttime, l.value
     from lab_results([50912]) l
     join span s using (task_id)
-    where l.value > 0 and l.value <= 150
-      and l.charttime between s.t - interval 72 hour and s.t
+    where l.charttime between s.t - interval 72 hour and s.t
       and l.available_at <= s.t
     qualify row_number() over (partition by l.task_id order by l.charttime desc) = 1
 ),

@@ -43,7 +43,7 @@ subcutaneous as (
       and p.anchor_age <= 89
 ),
 creatinine as (
-    select * from lab_results([50912]) where value > 0 and value <= 150
+    select * from lab_results([50912])
 ),
 known as (
     select s.subject_id, s.hadm_id, s.available_at, s.eid, max_by(c.value, c.charttime) as latest

@@ -7,7 +7,7 @@
 -- 780.3; ICD-10 G40, R56), and injuries and burns without poisonings (ICD-9 800-959; ICD-10 S, T07, T14, T20-T32).
 with
 lactate as (
-    select * from lab_results([50813]) where value > 0 and value <= 40
+    select * from lab_results([50813])
 ),
 high as (
     select l.*, a.hadm_id, a.dischtime, a.deathtime

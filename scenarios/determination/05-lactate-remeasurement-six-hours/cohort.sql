@@ -3,7 +3,7 @@
 -- T is the draw. Patients who leave or die within the six hours stay in.
 with
 lactate as (
-    select * from lab_results([50813]) where value > 0 and value <= 40
+    select * from lab_results([50813])
 ),
 high_lactate as (
     select l.*, a.hadm_id

@@ -26,11 +26,13 @@ span as (
 ),
 vasopressor as (
     select
-        i.task_id, i.eid, i.itemid, i.moment, i.until,
-        greatest(i.moment, s.t) as runs_from, least(i.until, s.closes) as runs_to
-    from infusions([221906, 221289, 229617, 222315, 221749, 229630, 229631, 229632, 221662, 229709, 229764]) i
+        i.task_id, i.eid, i.starttime as moment,
+        greatest(i.starttime, s.t) as runs_from, least(coalesce(i.endtime, s.as_of), s.closes) as runs_to
+    from icu.inputevents i
     join span s using (task_id)
-    where i.what = 'given' and i.rate > 0 and i.moment < s.closes and i.until > s.t
+    where i.itemid in (221906, 221289, 229617, 222315, 221749, 229630, 229631, 229632, 221662, 229709, 229764)
+      and i.rate > 0 and coalesce(i.statusdescription, '') <> 'Rewritten'
+      and i.starttime < s.closes and coalesce(i.endtime, s.as_of) > s.t
 ),
 placed as (  -- a stretch begins where none before it lasts
     select
@@ -60,7 +62,6 @@ specimen as (  -- also those that have no number
 measured as (
     select task_id, charttime, value, eids
     from lab_results([50813])
-    where value > 0 and value <= 40
     union all
     select c.task_id, c.charttime, c.valuenum, [c.eid]
     from icu.chartevents c

@@ -14,9 +14,10 @@
 -- for an hour cannot be seen in them.
 with
 vasopressor as (
-    select i.subject_id, i.stay_id, i.moment, i.eid, i.available_at
-    from infusions([221906, 221289, 229617, 222315, 221749, 229630, 229631, 229632, 221662, 229709, 229764]) i
-    where i.rate > 0
+    select i.subject_id, i.stay_id, i.starttime as moment, i.eid, i.available_at
+    from icu.inputevents i
+    where i.itemid in (221906, 221289, 229617, 222315, 221749, 229630, 229631, 229632, 221662, 229709, 229764)
+      and i.rate > 0 and coalesce(i.statusdescription, '') <> 'Rewritten'
 ),
 begun as (
     select

@@ -61,7 +61,6 @@ measured as (
     from lab_results([51301, 50912]) l
     join span s using (task_id)
     where l.charttime between s.t - interval 48 hour and s.closes
-      and l.value > 0 and l.value <= case l.itemid when 50912 then 150 else 1000 end
     qualify row_number() over (
         partition by l.task_id, l.itemid order by abs(epoch(l.charttime - s.t)), l.charttime) = 1
 ),

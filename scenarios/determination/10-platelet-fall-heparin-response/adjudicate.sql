@@ -35,8 +35,7 @@ clumped as (
 platelets as (
     select p.task_id, p.eids, p.charttime as drawn, p.value, p.available_at
     from lab_results([51265]) p
-    where p.value > 0
-      and not exists (select 1 from clumped c where c.task_id = p.task_id and c.charttime = p.charttime)
+    where not exists (select 1 from clumped c where c.task_id = p.task_id and c.charttime = p.charttime)
 ),
 peak as (
     select p.task_id, max(p.value) as value

@@ -24,8 +24,7 @@ platelets as (
             partition by p.subject_id order by p.charttime
             range between interval 10 day preceding and interval 1 second preceding) as peak
     from lab_results([51265]) p
-    where p.value > 0
-      and not exists (
+    where not exists (
           select 1 from clumped c where c.subject_id = p.subject_id and c.charttime = p.charttime)
 ),
 fallen as (

@@ -35,7 +35,6 @@ known as (
     join hosp.labevents l using (task_id, itemid, charttime)
     join span s using (task_id)
     where list_contains(r.eids, l.eid)
-      and l.valuenum > 0 and l.valuenum <= 30
       and l.charttime >= s.opens and l.available_at <= s.t
       and (l.itemid = 51222 or s.gas_counts)
     group by l.task_id, l.itemid, l.charttime

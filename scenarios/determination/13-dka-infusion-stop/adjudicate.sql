@@ -46,7 +46,6 @@ panel as (
     join lab c on c.task_id = n.task_id and (c.specimen_id = n.specimen_id or c.charttime = n.charttime)
     join lab b on b.task_id = n.task_id and (b.specimen_id = n.specimen_id or b.charttime = n.charttime)
     where n.itemid = 50983 and c.itemid = 50902 and b.itemid = 50882
-      and n.value between 80 and 200
       and n.charttime >= n.t - interval 6 hour
     qualify row_number() over (partition by n.task_id order by n.charttime desc, c.charttime desc, b.charttime desc) = 1
 ),

@@ -50,7 +50,7 @@ lab as (
 value_ as (
     select
         f.stay_id,
-        bool_or(l.itemid in (50931, 50809) and l.value > 250 and l.value <= 10000) as glucose,
+        bool_or(l.itemid in (50931, 50809) and l.value > 250) as glucose,
         bool_or((l.itemid = 50882 and l.value < 18) or (l.itemid = 50820 and round(l.value, 6) < 7.30)) as acid
     from first_episode f
     join lab l

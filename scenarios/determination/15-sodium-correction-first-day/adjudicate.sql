@@ -24,7 +24,7 @@ sodium as (
     select l.task_id, l.eids, l.charttime, round(l.value, 6) as value, s.t, s.half_day, s.day_end, s.bound_end
     from lab_results([50983]) l
     join span s using (task_id)
-    where l.value between 80 and 200 and l.charttime between s.t and s.bound_end
+    where l.charttime between s.t and s.bound_end
 ),
 baseline as (
     select task_id, value as n0 from sodium where charttime = t
@@ -33,7 +33,7 @@ potassium as (
     select l.task_id, l.eid
     from lab_results([50971]) l
     join span s using (task_id)
-    where l.value > 0 and round(l.value, 6) < 3.0
+    where round(l.value, 6) < 3.0
       and l.charttime between s.t - interval 12 hour and s.t
 ),
 placed as (

@@ -14,7 +14,7 @@
 -- Correction: dialysis outside the ICU is in no procedure table; an order for it counts as well.
 with
 sodium as (
-    select *, round(value, 6) as level from lab_results([50983]) where value between 80 and 200
+    select *, round(value, 6) as level from lab_results([50983])
 ),
 low as (
     select n.*, a.hadm_id, a.arrival

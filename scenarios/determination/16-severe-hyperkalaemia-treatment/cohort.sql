@@ -3,7 +3,7 @@
 -- within the hour and comfort care are left out.
 with
 potassium as (
-    select * from lab_results([50971, 50822]) where value > 0 and value <= 30
+    select * from lab_results([50971, 50822])
 ),
 severe as (
     select k.*, v.hadm_id, v.deathtime

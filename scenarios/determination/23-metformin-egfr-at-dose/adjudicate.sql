@@ -21,7 +21,7 @@ creatinine as (
     select l.task_id, l.eid, l.eids, l.charttime, l.value
     from lab_results([50912]) l
     join span s using (task_id)
-    where l.value > 0 and l.value <= 150 and l.available_at <= s.t
+    where l.available_at <= s.t
 ),
 latest as (
     select c.*

@@ -23,7 +23,7 @@ dose as (
     qualify row_number() over (partition by d.subject_id, d.eid order by v.arrival desc, v.hadm_id) = 1
 ),
 creatinine as (
-    select * from lab_results([50912]) where value > 0 and value <= 150
+    select * from lab_results([50912])
 ),
 judged as (
     select d.subject_id, d.eid, d.moment, d.hadm_id, max_by(c.value, c.charttime) as latest
