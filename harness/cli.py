@@ -31,9 +31,9 @@ _DUCKDB_INTERRUPTED = "Query interrupted"  # what Ctrl-C becomes inside a query
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        from importlib.metadata import version
+        from harness.version import harness_version
 
-        sys.stdout.write(f"harness {version('clinicare')}\n")
+        sys.stdout.write(f"harness {harness_version()}\n")
         raise typer.Exit
 
 

@@ -20,12 +20,13 @@ from harness.agents.recording import RecordingClient
 from harness.errors import RunError
 from harness.job import Job, Setting
 from harness.policies import corpus_folder
-from harness.record import MAX_TRIES, Attempt, Phase, describe_exception, harness_version, write_record
+from harness.record import MAX_TRIES, Attempt, Phase, describe_exception, write_record
 from harness.scoring.files import MAX_REPORT
 from harness.scoring.verify import Evidence, score_files, write_scores
 from harness.systems import System
 from harness.taskset import Task, TaskSet
 from harness.trajectory import trajectory
+from harness.version import harness_version
 from mcp_mimic.chart.slice import Slice, open_slice
 from mcp_mimic.contract import Grant
 from mcp_mimic.policies.corpus import Corpus, open_corpus

@@ -2,9 +2,10 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import groupby
 from typing import Any
 
 import duckdb
@@ -213,34 +214,36 @@ class _Resolver:
 
 def _known(connection: duckdb.DuckDBPyConnection) -> dict[str, dict[str, list[Any]]]:
     """Each task's evidence ids by kind: ranges of whole numbers, and texts for keys that are none."""
-    known: dict[str, dict[str, list[Any]]] = defaultdict(lambda: defaultdict(list))
+    known: dict[str, dict[str, list[Any]]] = defaultdict(dict)
+    for task_id, kind, numbers, texts in connection.execute(_KNOWN).fetchall():
+        known[task_id][kind] = [*_ranges(numbers), *texts]
+    return known
+
+
+def _keys() -> Iterator[str]:
+    """For each table whose rows can be cited, a SELECT of its keys: task, kind, and what stands after the colon."""
     for name in SERVED_TABLES:
         table = TABLES[name]
-        if table.kind is None or table.shares is not None or not table.has_subject:
-            continue
-        prefix = len(table.kind) + 2
-        for task_id, low, high in connection.execute(
-            f"""
-            with key as (select distinct task_id, substr(eid, {prefix}) as text from {name} where eid is not null),
-            number as (
-                select task_id, try_cast(text as bigint) as n from key where regexp_full_match(text, '0|[1-9][0-9]{{0,17}}')),
-            island as (
-                select task_id, n, n - row_number() over (partition by task_id order by n) as i from number)
-            select task_id, min(n)::varchar, max(n)::varchar from island group by task_id, i
-            union all
-            select task_id, null, text from key where not regexp_full_match(text, '0|[1-9][0-9]{{0,17}}')
-            order by all
-            """
-        ).fetchall():
-            known[task_id][table.kind].append(high if low is None else [int(low), int(high)])
-    return {
-        task_id: {kind: sorted(keys, key=_range_first) for kind, keys in sorted(kinds.items())}
-        for task_id, kinds in known.items()
-    }
+        if table.kind is not None and table.shares is None and table.has_subject:
+            key = f"substr(eid, {len(table.kind) + 2})"
+            yield f"select task_id, '{table.kind}' as kind, {key} as text from {name} where eid is not null"
 
 
-def _range_first(key: Any) -> tuple[bool, Any]:
-    return (isinstance(key, str), key)
+_KNOWN = f"""
+    with key as (
+        select task_id, kind, text, try_cast(text as bigint) as cast_n,
+            case when cast_n between 0 and 999999999999999999 and cast_n::varchar = text then cast_n end as n
+        from ({" union all ".join(_keys())}))
+    select task_id, kind, coalesce(list(distinct n) filter (n is not null), []),
+        coalesce(list(distinct text order by text) filter (n is null), [])
+    from key group by task_id, kind order by task_id, kind"""
+
+
+def _ranges(numbers: Iterable[int]) -> Iterator[list[int]]:
+    """The first and the last of each run of whole numbers, in order."""
+    for _, run in groupby(enumerate(sorted(numbers)), key=lambda each: each[1] - each[0]):
+        inside = [number for _, number in run]
+        yield [inside[0], inside[-1]]
 
 
 def _iso(moment: datetime | None) -> str | None:

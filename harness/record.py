@@ -5,8 +5,6 @@ import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import cache
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +24,7 @@ from harness.place import Place
 from harness.systems import System
 from harness.taskset import Task
 from harness.trajectory import readable
+from harness.version import harness_version
 
 MAX_TRIES = 3
 """One try and at most two more, when a trial died and its agent had no part in that."""
@@ -83,12 +82,6 @@ def shortened(error: ExceptionInfo) -> ExceptionInfo:
             "exception_traceback": error.exception_traceback[-_MAX_TRACEBACK:],
         }
     )
-
-
-@cache
-def harness_version() -> str:
-    """The version that agents and records carry."""
-    return version("clinicare")
 
 
 def write_record(folder: Path, task: Task, system: System, trial: Path, attempts: Sequence[Attempt]) -> None:

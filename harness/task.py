@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
 from typing import Any
 
 from harness.agents.reading import ROUTES
@@ -12,6 +11,7 @@ from harness.digests import digest_files
 from harness.instruction import write_instruction
 from harness.scenario import Scenario
 from harness.template import fill_template
+from harness.version import harness_version
 from mcp_mimic.contract import VERDICT_LABELS, Grant, canonical_json, parse_eid
 from mcp_mimic.store.tables import KINDS
 
@@ -37,7 +37,7 @@ def render_task(
     """All files of one task; `store` is the fingerprint of the store it was built from."""
     values = {
         "TASK": task_id,
-        "VERSION": version("clinicare"),
+        "VERSION": harness_version(),
         "SCENARIO": scenario.id,
         "SCENARIO_VERSION": str(scenario.version),
         "TITLE": json.dumps(scenario.title, ensure_ascii=False),

@@ -7,6 +7,7 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import batched
 from typing import Any
 
 import duckdb
@@ -23,6 +24,9 @@ TASK_COLUMNS = (
     "as_of TIMESTAMP, sealed_hadm_id BIGINT, index_eid VARCHAR, params JSON"
 )
 """Columns of the table `task`, in order."""
+
+_ROWS_A_STATEMENT = 1_000
+"""A statement costs more than a row, and has a limit of parameters."""
 
 
 @dataclass(frozen=True)
@@ -111,4 +115,6 @@ def _insert(connection: duckdb.DuckDBPyConnection, tasks: Sequence[TaskRow]) -> 
         )
         for task in tasks
     ]
-    connection.executemany("insert into task values (?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+    for some in batched(rows, _ROWS_A_STATEMENT):
+        places = ", ".join(["(?, ?, ?, ?, ?, ?, ?, ?, ?)"] * len(some))
+        connection.execute(f"insert into task values {places}", [value for row in some for value in row])
