@@ -24,7 +24,7 @@ from tests.scenarios.kdigo_charts import (
     write_charts,
 )
 
-CR, UO, RRT = ("yes", "cr2"), ("yes", "uo2"), ("yes", "rrt")
+CR, UO, RRT = ("yes", "high_creatinine"), ("yes", "low_urine"), ("yes", "renal_replacement")
 NO = ("no", "below_stage_two")
 ONE, NO_URINE, NO_WEIGHT = (
     ("lack_of_data", rule) for rule in ("one_creatinine", "uncharted_urine", "no_weight")

@@ -268,9 +268,9 @@ judged as (
     select
         *,
         case
-            when cr2 then 'cr2'
-            when rrt then 'rrt'
-            when uo2 then 'uo2'
+            when cr2 then 'high_creatinine'
+            when rrt then 'renal_replacement'
+            when uo2 then 'low_urine'
             when creatinine_missing then 'one_creatinine'
             when urine_missing then 'uncharted_urine'
             when weight_missing then 'no_weight'
@@ -283,7 +283,7 @@ judged as (
 select
     task_id,
     case
-        when rule in ('cr2', 'rrt', 'uo2') then 'yes'
+        when rule in ('high_creatinine', 'renal_replacement', 'low_urine') then 'yes'
         when rule in ('one_creatinine', 'uncharted_urine', 'no_weight') then 'lack_of_data'
         when rule = 'estimated_baseline' then 'medical_ambiguity'
         else 'no'

@@ -17,6 +17,11 @@
 -- vein. The catalogue says so of NSAIDs by mouth; injections into a muscle are not charted there either.
 --
 -- Correction: aminoglycosides that the ICU charts under "Non IV" are inhaled.
+--
+-- For review: 14 days for a culture, two resistant and no susceptible one of five beta-lactams for "no safer drug", a
+-- creatinine within 0.1 mg/dL of the low for a rise that is gone, 48 hours of exposure before and after T, and three
+-- eMAR rows within 12 hours of the window and four hours without a heart rate (two in a window of up to two hours) as
+-- the measure of a record that was kept are ours; no source gives them.
 with
 span as (
     select

@@ -1,8 +1,9 @@
--- T = the order; what was stored in the hour between T and as_of does not count. Clearance after Cockcroft and Gault, mL/min: (140 - age) x kg / (72 x creatinine), x 0.85 in
--- women; with the actual weight, and with the ideal one (50 or 45.5 kg + 2.3 kg for every inch above 60). An order is in
--- label for one side of the limit or the other: below it 30 mg or 1 mg/kg once a day; from it on 40 mg once, 30 mg twice,
--- 1 mg/kg twice or 1.5 mg/kg once. Doses per kg refer to the actual weight and may be rounded by a tenth. Rules are
--- tried in order. The facts after the rule serve evidence.sql.
+-- T = the order; what was stored in the hour between T and as_of does not count. Clearance after Cockcroft and Gault,
+-- mL/min: (140 - age) x kg / (72 x creatinine), x 0.85 in women; with the actual weight, and with the ideal one (50 or
+-- 45.5 kg + 2.3 kg for every inch above 60). An order is in label for one side of the limit or the other: below it 30
+-- mg or 1 mg/kg once a day; from it on 40 mg once, 30 mg twice, 1 mg/kg twice or 1.5 mg/kg once. Doses per kg refer to
+-- the actual weight and may be rounded by a tenth. Rules are tried in order. The facts after the rule serve
+-- evidence.sql.
 --
 -- Correction: a creatinine that is missing could not change the answer where the order is in label on neither side of
 -- the limit, or on both; the rule decides without it then.
@@ -11,6 +12,9 @@
 -- (DAILY, Q24H, QHS, QPM, QAM; BID, Q12H).
 --
 -- Correction: a weight in the clinic's records has a day and no time; of one day the last entry counts.
+--
+-- For review: 72 hours for the creatinine, 7 days for a weight of the ICU and 90 for one of the clinic, the ranges of
+-- 30 to 300 kg and 120 to 230 cm, and a tenth for rounding a dose per kg are ours; the label gives none of them.
 with
 span as (
     select

@@ -21,6 +21,11 @@
 -- Correction: the catalogue lets an eMAR on the ward vouch for the emergency department, and a cabinet there for the
 -- ward. Each place of the six hours around T needs a source of its own: the emergency visit an eMAR row of the visit
 -- or a row of its cabinet; the time on a unit before or after it the eMAR or the ICU record, out of the operating room.
+--
+-- For review: a culture within 6 hours of the draw, the 3 hours either side of T that must have been recorded, and
+-- three eMAR rows within 12 hours of the window and four hours without a heart rate (two in a window of up to two
+-- hours) as the measure of a record that was kept are ours; no source gives them. Which agents are narrower follows
+-- from the list of the measure.
 with
 span as (
     select

@@ -6,7 +6,8 @@
 -- changes nothing, one drawn after it opens the second reading.
 --
 -- For review: 10 minutes for two specimens that are one measurement (30 in the other reading), 60 minutes for a
--- bedside copy, and the first blood culture as the moment of suspicion are ours; no source gives them.
+-- bedside copy, the first blood culture within 6 hours as the moment of suspicion, an antibacterial within 24 hours,
+-- and one specimen of any kind as the sign that specimens were being sent are ours; no source gives them.
 with
 span as (
     select

@@ -3,8 +3,6 @@
 -- Rules are tried in order; rows not available by as_of are not in these tables. `vasopressors` and `lactates` list
 -- what was found, for evidence.sql.
 --
--- Correction: 229631 (phenylephrine) and 229617 (epinephrine) are vasopressors, which the catalogue's list lacks.
---
 -- Correction: a lactate charted at the bedside (225668) with no laboratory specimen within an hour stands by itself; the
 -- catalogue knows the laboratory's only. A copy adds nothing.
 --
@@ -14,6 +12,10 @@
 -- Correction: where lactate was measured before T only, the catalogue says ambiguous if it was high and NO if it was not.
 -- In both, one reading (around the start) can be answered and the other (despite resuscitation) lacks its lactate, so
 -- that neither verdict is clean; these cases are left out.
+--
+-- For review: 6 hours before T for a lactate "around the start", 60 minutes for a bedside copy, and leaving out
+-- patients who die or leave within the hour are ours; no source gives them. The hour of vasopressor is that of the
+-- SOFA score, the 24 hours are those of the question.
 with
 span as (
     select

@@ -3,8 +3,9 @@
 -- without a time of collection whose day overlaps the window. Rules are tried in order; rows not available by as_of are
 -- not in these tables.
 --
--- Correction: the catalogue says nothing of a specimen without a time of collection that may be F1 but not F2. Whether
--- it is decides between ambiguous and NO, so that such cases are left out.
+-- Correction: the catalogue says nothing of a specimen with a date and no time that may have been collected from 24 to
+-- less than 48 hours after T, but not from 48 to 96. Whether it was decides between ambiguous and NO, so that such
+-- cases are left out.
 --
 -- Correction: follow-up cultures that a patient had after leaving, within the window, are follow-up all the same; they
 -- count by the time of collection, whatever admission stands beside them.
@@ -16,6 +17,9 @@
 --
 -- Correction: the catalogue asks for a test of growth. A Gram stain alone shows a specimen too, for a bottle is stained
 -- once something grows in it. A specimen is cancelled only if all its tests are: what is left of it was collected.
+--
+-- For review: reading two to four days as 48 to 96 hours, 24 hours for the first evaluation, and 30 days without the
+-- organism before T are ours; the guideline names days only.
 with
 span as (
     select

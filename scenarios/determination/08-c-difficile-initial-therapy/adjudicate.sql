@@ -7,6 +7,11 @@
 -- usual form is intravenous. Vaginal and topical metronidazole is no therapy of colitis.
 --
 -- Correction: of two results equally near to T the earlier one counts.
+--
+-- For review: 24 hours either side of T for therapy, 48 hours before and 24 after it for the values that grade the
+-- disease, the upper bound of 1000 K/uL for white cells, and three eMAR rows within 12 hours of the window and four
+-- hours without a heart rate (two in a window of up to two hours) as the measure of a record that was kept are ours;
+-- no source gives them.
 with
 span as (
     select

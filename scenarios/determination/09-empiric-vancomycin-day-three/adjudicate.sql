@@ -16,6 +16,11 @@
 --
 -- Correction: the ICU record stands for the eMAR if it charted intravenous vancomycin in the same stay; "charted in
 -- inputevents" is read so.
+--
+-- For review: 96 and 120 hours, 24 hours either side of T for cultures, a second dose after 4 and within 36 hours as
+-- the sign of a course, and three eMAR rows within 12 hours of the window and four hours without a heart rate (two in
+-- a window of up to two hours) as the measure of a record that was kept are ours. Stewardship guidelines ask for a
+-- review after 48 to 72 hours and name no hour for stopping.
 with
 span as (
     select

@@ -15,6 +15,11 @@
 -- catalogue names their eMAR rows only.
 --
 -- Correction: a count drawn after platelets were transfused is no recovery.
+--
+-- For review: 24 hours for stopping and 48 more to see it, a peak of 150 and a count of 20 K/uL or more, 10 days for
+-- the peak, 0.8 of the peak for a recovery, which devices are another cause, and three eMAR rows within 12 hours of
+-- the window and four hours without a heart rate (two in a window of up to two hours) as the measure of a record that
+-- was kept are ours; no source gives them.
 with
 span as (
     select

@@ -2,19 +2,23 @@
 -- T, the one drawn last; of two draws of one moment the blood count's. Rules are tried in order; rows not
 -- available by as_of are not in these tables.
 --
--- Correction: the catalogue calls every H from 7.0 to below 8.0 ambiguous. It is that only where the patient is
--- one for whom the guideline lets clinicians choose the higher threshold. Cardiovascular disease written down
--- before (coded diagnoses and summaries of earlier admissions, reports of imaging) shows it; without it neither
--- the disease nor its absence can be read in the record (the visit's own diagnoses are coded after it), and the
--- case is left out.
+-- Correction: the catalogue calls every last haemoglobin from 7.0 to below 8.0 ambiguous. It is that only where the
+-- patient is one for whom the guideline lets clinicians choose the higher threshold. Cardiovascular disease written
+-- down before (coded diagnoses and summaries of earlier admissions, reports of imaging) shows it; without it neither
+-- the disease nor its absence can be read in the record (the visit's own diagnoses are coded after it), and the case
+-- is left out.
 --
--- Correction: the catalogue calls H of 8.0 or more in a bleeding or unstable patient ambiguous, because the
--- thresholds are written for stable ones. No recognised threshold would give the opposite answer there, nor is
--- a plain NO fair, so that these cases are left out. An H below 7.0 is below every threshold, stable or not.
+-- Correction: the catalogue calls a haemoglobin of 8.0 or more in a bleeding or unstable patient ambiguous, because
+-- the thresholds are written for stable ones. No recognised threshold would give the opposite answer there, nor is a
+-- plain NO fair, so that these cases are left out. One below 7.0 is below every threshold, stable or not.
 --
 -- Correction: a vasopressor counts as running if its row began in the 24 hours before T and had not ended by T
 -- (a change of rate begins a new row); pushes do not run. Phenylephrine and epinephrine have further items
 -- (229631, 229617), which the catalogue's list lacks.
+--
+-- For review: 24 hours for the haemoglobin, 24 hours in which a running vasopressor must have begun, three further
+-- units within 6 hours for massive bleeding, and 24 hours after an operation are ours; the guideline names none of
+-- them.
 with
 span as (
     select

@@ -15,6 +15,11 @@
 --
 -- Correction: an argatroban infusion that the eMAR charts as confirmed or restarted was running as well as one of
 -- inputevents.
+--
+-- For review: 30 hours for "the next morning", 24 hours for a drug that disturbs the test, 72 hours for being on
+-- warfarin, an INR of 5.0 (guidelines write of 4.5 to 10), and three eMAR rows within 12 hours of the window and four
+-- hours without a heart rate (two in a window of up to two hours) as the measure of a record that was kept are ours;
+-- no source gives them.
 with
 span as (
     select

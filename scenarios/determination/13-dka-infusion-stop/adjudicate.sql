@@ -8,8 +8,13 @@
 -- both definitions whatever the missing value (a glucose of 200 or more without a chemistry; an acidosis without
 -- a glucose), the answer is NO. Each definition is therefore evaluated in three values, true, false, unknown.
 --
--- Correction: finger sticks are often stored in batches; the catalogue counts them from then on. That stands,
--- and the reading that counts them from the moment they were measured is named as an accepted one.
+-- For review: finger sticks are often stored in batches, and count here from then on, as in the catalogue. Whoever
+-- stopped the infusion may have read the meter before; the reading that counts them from the moment they were measured
+-- is named as an accepted one.
+--
+-- For review: 2 hours for the glucose, 6 for chemistry and pH, 12 for beta-hydroxybutyrate, a pause of up to 2 hours,
+-- an infusion of at least 4 hours, and leaving a ketone that was not measured out of account are ours; neither
+-- consensus gives them.
 with
 span as (
     select

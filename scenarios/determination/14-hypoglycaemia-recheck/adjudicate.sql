@@ -19,6 +19,10 @@
 --
 -- Correction: sugar given in the ten minutes before T explains a higher value just after T as well as sugar
 -- given after it; the catalogue asks only for what was given after T.
+--
+-- For review: 60 minutes for the recheck (guidelines say about 15), 10 minutes for two measurements of one moment, 2
+-- minutes for a copy, 3 hours for a result of the laboratory, and a gap of 2 hours between heart rates are ours; no
+-- source gives them.
 with
 span as (
     select

@@ -6,6 +6,10 @@
 --
 -- Correction: the catalogue calls a rise above 10 and up to 12 ambiguous in all patients. For those at high risk
 -- both limits, 10 and 8, are passed, so that such a rise is a YES in them.
+--
+-- For review: the second half of the day as the time that must have been measured, a bound of 8 mmol/L up to 28 hours,
+-- 12 hours for the potassium and 3.0 mEq/L as its limit, a glucose of up to 400 mg/dL, and the differences that unmask
+-- a false index are ours; the guidelines name a low potassium without a number.
 with
 span as (
     select

@@ -16,8 +16,10 @@
 -- Correction: an emergency visit ends when the patient leaves the room there. The end of its registration can come
 -- hours later and would count doses of the ward as doses of the visit; it is used only where no room is recorded.
 --
--- For review: the hour for treatment and the half-hour before it, 6.0 mmol/L and 15 minutes for a disputed value, and
--- 3 hours for late dialysis are ours. They are the house policy of this benchmark; no guideline gives them.
+-- For review: the hour for treatment and the half-hour before it (the house policy of this benchmark), 6.0 mmol/L and
+-- 15 minutes for a disputed value, 3 hours for late dialysis, and three eMAR rows within 12 hours of the window and
+-- four hours without a heart rate (two in a window of up to two hours) as the measure of a record that was kept are
+-- ours; no guideline gives them.
 with
 span as (
     select

@@ -21,6 +21,9 @@
 -- do with each other. A reason counts where it stands in one sentence with the drug and is not denied. Where only the
 -- catalogue's 120 characters find one, the case is too close to call. "Declined" counts like "refused", and "not
 -- initiated" and "not resumed" like "not started".
+--
+-- For review: a year for an earlier ejection fraction, heart failure among the first three codes, a reason within 120
+-- characters of the drug and in one sentence with it, and the words that are one are ours; no source gives them.
 with
 span as (
     select

@@ -4,8 +4,8 @@
 -- Correction: a store without any discharge summary gives no case. There the absence of a summary is the store's and
 -- not the chart's, and no search could show it.
 --
--- Correction: all admissions that qualify are candidates. Those of which every ejection fraction lies above 40 % are
--- dropped by adjudicate.sql, which reads the notes, and not here.
+-- Correction: admissions of which every ejection fraction lies above 40 % are left out when their notes are read for
+-- the verdict. The catalogue leaves them out when the candidates are chosen; the cases are the same.
 select
     v.subject_id,
     v.hadm_id,

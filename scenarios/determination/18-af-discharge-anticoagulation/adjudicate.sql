@@ -10,6 +10,9 @@
 -- catalogue's 150 characters find one, across sentences or in a denial, the case is too close to call, either way.
 --
 -- Correction: "deferred", "not started" and "not resumed" beside the drug are decisions like "declined".
+--
+-- For review: a reason within 150 characters of the drug and in one sentence with it, the words that are one, and the
+-- codes that stand for each factor of the score are ours; the guidelines name diseases, not codes or words.
 with
 span as (
     select

@@ -5,8 +5,8 @@
 -- Correction: a store without any discharge summary gives no case. There the absence of a summary is the store's and
 -- not the chart's, and no search could show it.
 --
--- Correction: all admissions that qualify are candidates, and what the summary says decides in adjudicate.sql whether
--- one is eligible; the catalogue drops an anticoagulant below the threshold here, which would read the notes twice.
+-- Correction: admissions with an anticoagulant below the threshold are left out when the summary is read for the
+-- verdict. The catalogue leaves them out when the candidates are chosen; the cases are the same.
 --
 -- Correction: rheumatic heart failure (398.91) and hypertensive heart disease without a code of heart failure score
 -- as the catalogue's codes have it; a history of stroke or TIA also counts in ICD-9 (V12.54), as Z86.73 does in

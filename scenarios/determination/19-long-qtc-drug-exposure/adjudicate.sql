@@ -5,9 +5,9 @@
 -- drug was given and the eMAR was recording, the answer is no with any QTc: what already settles the question
 -- overrides the gap. It is lack of data where a drug was given or may have been.
 --
--- Correction: the catalogue lets the ICU's inputs stand in for the eMAR (MED-LIVE). They hold few of the listed drugs
--- and none by mouth, so that only the eMAR can show that none was given; with other records alone it is lack of data,
--- as the catalogue's own hard example wants it.
+-- Correction: the catalogue lets a complete ICU record stand in for the eMAR. The inputs of the ICU hold few of the
+-- listed drugs and none by mouth, so that only the eMAR can show that none was given; with other records alone it is
+-- lack of data, as the catalogue's own hard example wants it.
 --
 -- Correction: an infusion that was running at T is exposure after T, although its row began before; the catalogue
 -- counts rows that begin after T. A drip that only the eMAR shows as running (confirmed, rate changed), a row that
@@ -19,6 +19,9 @@
 --
 -- Correction: the catalogue tells local forms by their name alone; a route into an eye or an ear or on the skin tells
 -- them as well. The bounds that it sets for the QT of an ECG (200 to 800 ms) hold for a charted QTc, too.
+--
+-- For review: 24 hours of exposure, 6 hours for a charted QTc, the bounds of RR, QT and QTc, a QRS of 120 ms as wide,
+-- and three eMAR rows within 12 hours as the measure of a record that was kept are ours; no source gives them.
 with
 span as (
     select

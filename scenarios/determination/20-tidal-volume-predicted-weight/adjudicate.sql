@@ -9,6 +9,9 @@
 --
 -- Correction: the unit decides whether a height is plausible, so that 70 in the item for centimetres is none; that it
 -- was meant in inches is a reading of its own.
+--
+-- For review: a median over 24 hours of at least three values, volumes from 100 to 1500 mL, 5 cm between two heights,
+-- 2 hours for PEEP and 4 for FiO2 are ours; no source gives them.
 with
 span as (
     select

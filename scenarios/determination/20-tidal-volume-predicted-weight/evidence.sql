@@ -2,7 +2,8 @@
 -- the whole series of a day: on one search for it, or on all its rows where they are few (an answer has no room for
 -- more).
 --
--- Correction: the catalogue is content with three rows of set volumes, which show no median of a day.
+-- Correction: the catalogue is content with three rows of set volumes, which show no median of a day. Here the answer
+-- cites a search that covers the window and was read to its end, or, where the volumes are few, every row of them.
 with
 span as (
     select

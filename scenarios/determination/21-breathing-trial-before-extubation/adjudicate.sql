@@ -5,8 +5,9 @@
 -- hour. Rules are tried in order; rows not available by as_of are not in these tables. The facts after the rule serve
 -- evidence.sql.
 --
--- Correction: the two items have values: a row that says No is no trial, and a completion that says No after a start
--- is a trial that ended like one that was stopped.
+-- Correction: the catalogue takes any row of 'SBT Started' and 'SBT Successfully Completed' for a trial. They have
+-- values: a row that says No is no trial, and a completion that says No after a start is a trial that ended like one
+-- that was stopped.
 --
 -- Correction: a trial that was stopped also keeps the missing charting of modes from being a lack of data.
 --
@@ -15,6 +16,10 @@
 --
 -- Correction: support and PEEP are seldom charted in the minute of the mode, so that the last ones charted in the four
 -- hours up to it count.
+--
+-- For review: 24 hours before the extubation, 4 hours for the pressures of a mode, three modes as the measure of a
+-- ventilator that was charted, and half an hour from first to last mode row are ours. The guideline names 5 to 8 cmH2O
+-- of support and 30 to 120 minutes are usual in trials; it does not say within which time before extubation.
 with
 span as (
     select

@@ -21,6 +21,9 @@
 --
 -- Correction: an unknown list is a lack of data only if some dose of the six classes was given, or nothing would show
 -- it; otherwise no list could rule out what the patient received, and the case is not sampled.
+--
+-- For review: which words are an intolerance, which make a reaction unclear, and three eMAR rows for an admission that
+-- was recorded are ours; no source gives them.
 with
 span as (
     select

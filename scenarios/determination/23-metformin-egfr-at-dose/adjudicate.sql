@@ -3,6 +3,10 @@
 -- CKD-EPI 2021 and the MDRD study equation. Rising: c is at least 1.5 times, or at least 0.3 mg/dL above, the lowest
 -- value drawn in the 48 hours before it (and known at T). Rules are tried in order. The facts after the rule serve
 -- evidence.sql.
+--
+-- For review: 7 days for the creatinine, 48 hours for its rise, 45 mL/min/1.73 m2 as the estimate from which a rise no
+-- longer matters (the label's limit for beginning the drug), and 30 days without dialysis are ours; no source gives
+-- them.
 with
 span as (
     select

@@ -2,10 +2,11 @@
 -- Lp of the orders that were not ended by then. Rules are tried in order; rows not available by as_of are not in
 -- these tables.
 --
--- Correction: in the catalogue the later of Lc and Lp decides, and any two within 12 hours that disagree are
--- ambiguous. An order made after a bedside entry is no conflict with it, though: it is how a status is changed, and
--- the chart has not followed yet. So a later order decides, a chart entry more than 12 hours younger than the order
--- decides, and only a chart entry made within the 12 hours after an order leaves two entries in force.
+-- Correction: in the catalogue the later one of the last entry of the ICU chart and the last order decides, and any
+-- two within 12 hours that disagree are ambiguous. An order made after a bedside entry is no conflict with it, though:
+-- it is how a status is changed, and the chart has not followed yet. So a later order decides, a chart entry more than
+-- 12 hours younger than the order decides, and only a chart entry made within the 12 hours after an order leaves two
+-- entries in force.
 --
 -- Correction: the catalogue calls only a limit against full code a conflict. A limit against do-not-resuscitate
 -- alone gives opposite answers too (a nurse's DNR / DNI after an order DNAR), and is one as well.
@@ -13,6 +14,9 @@
 -- Correction: an entry that cannot be read (no text, or a text that says neither) as the latest one, and an order
 -- that was ended without a successor since the latest entry, leave open what was in force. The catalogue has no
 -- rule for either, and the case is left out.
+--
+-- For review: 12 hours in which an order and a bedside entry stand beside each other, 30 minutes between a cardiac
+-- arrest and the tube, and two hours of observation before it are ours; no source gives them.
 with
 span as (
     select

@@ -3,25 +3,29 @@
 -- CUT. Rules are tried in order; rows not available by as_of are not in these tables.
 --
 -- Correction: in the catalogue an end of the catheter's row or a removal date counts although Foley output goes on
--- being charted. A sign of removal that output contradicts more than an hour later (and by CUT) is dropped; the hour
--- leaves room for the last emptying. Where a new row shows that the catheter was put back after more than two hours,
--- the removal stands, and with IN the case is ambiguous as in the catalogue; without IN it is left out.
--- The same goes for a void, which the catalogue drops if output follows at any time before as_of: output after CUT
--- alone does not undo it but sets the sources at odds.
+-- being charted. A sign of removal that output contradicts more than an hour later, by the end of day 2, is dropped;
+-- the hour leaves room for the last emptying. Where a new row shows that the catheter was put back after more than two
+-- hours, the removal stands: the case is ambiguous, as in the catalogue, if the catheter was in after day 2, and is
+-- left out if that is not shown. The same goes for a void, which the catalogue drops if output follows at any time
+-- before as-of: output after day 2 alone does not undo it but sets the sources at odds.
 --
--- Correction: a catheter whose row begins after CUT, more than two hours after OUT, is another one. Its output is no
--- conflict with OUT.
+-- Correction: a catheter whose row begins after the end of day 2, more than two hours after the removal, is another
+-- one. Its output does not contradict the removal.
 --
 -- Correction: Straight Cath (226567) is a sign of removal as a void is. A removal date without a time counts from
 -- day 1 on, since on day 0 it may be the catheter of before the operation.
 --
 -- Correction: Epidural Placement (227713) is a moment and cannot be running; the epidural's infusion rate (224366) in
--- the 8 hours before CUT shows that it is. Vecuronium and rocuronium block as cisatracurium does, SCUF is continuous
--- renal replacement.
+-- the 8 hours before the end of day 2 shows that it is. Vecuronium and rocuronium block as cisatracurium does, SCUF is
+-- continuous renal replacement.
 --
 -- Correction: the catalogue names orders of urinary catheters among the data and has no rule for them. They prove
 -- nothing; but where the record does not say otherwise, and the catheter's order was ended after T or one was made
--- after CUT, a reader may well take it for an answer, and the case is left out.
+-- after day 2, a reader may well take it for an answer, and the case is left out.
+--
+-- For review: 15 minutes around the end of the stay, 2 hours for an exchange, 60 minutes for the last emptying, 8
+-- hours for an epidural's rate, 6 hours for the first output, and which needs are accepted at the end of day 2 are
+-- ours. The measure names the day; guidelines name needs, without the drugs that stand for them.
 with
 span as (
     select
