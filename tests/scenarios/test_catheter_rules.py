@@ -141,6 +141,8 @@ CASES = {
     "a removal date": (chart(dated(26 * HOUR, 25 * HOUR)), YES),
     "of the other item": (chart(dated(26 * HOUR, 25 * HOUR, GU_REMOVED)), YES),
     "an insertion date": (chart(dated(26 * HOUR, 25 * HOUR, INSERTED)), UNCHARTED),
+    "a date of the minute at which the stay ends": (
+        chart(dated(25 * HOUR, 25 * HOUR), icu=(-20, 25 * HOUR)), YES),
     "charted on day 3 for day 2": (chart(dated(CUT + 60, CUT - 1)), YES),
     "charted on day 3 for day 3": (chart(dated(CUT + 60, CUT + 1)), KEPT),
     "a date in the future": (chart(dated(CUT + 60, AS_OF + 60)), UNCHARTED),
