@@ -20,7 +20,11 @@ _ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 @dataclass(frozen=True)
 class LabItem:
-    """A laboratory item; `mean`, `sd`, `low` and `high` drive its simulated course."""
+    """A laboratory item; `mean`, `sd`, `low` and `high` drive its simulated course.
+
+    The reference range is the commonest that MIMIC-IV prints; women have `ref_low_f` and `ref_high_f` where
+    theirs is another one.
+    """
 
     itemid: int
     label: str
@@ -30,12 +34,20 @@ class LabItem:
     unit: str | None
     ref_low: float | None
     ref_high: float | None
+    ref_low_f: float | None
+    ref_high_f: float | None
     mean: float
     sd: float
     low: float
     high: float
     digits: int
     chart_item: int | None
+
+    def reference_range(self, sex: str) -> tuple[float | None, float | None]:
+        """Lower and upper bound for a patient of that sex, F or M."""
+        if sex == "F" and self.ref_high_f is not None:
+            return self.ref_low_f, self.ref_high_f
+        return self.ref_low, self.ref_high
 
 
 @dataclass(frozen=True)
@@ -93,6 +105,8 @@ def lab_items() -> Mapping[int, LabItem]:
             row["unit"] or None,
             _number(row["ref_low"]),
             _number(row["ref_high"]),
+            _number(row["ref_low_f"]),
+            _number(row["ref_high_f"]),
             float(row["mean"] or 0),
             float(row["sd"] or 0),
             float(row["low"] or 0),

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from harness.errors import HarnessError
 from harness.scenario import load_scenarios
+from harness.synthetic.agreement import agree
 from harness.synthetic.chart import Chart, open_chart
 from harness.synthetic.codes import add_codes
 from harness.synthetic.consequences import clear_operations, limit_record, withhold_potassium
@@ -142,6 +143,7 @@ def fill_chart(chart: Chart) -> None:
         plant(chart, chart.case.plant)
     clear_operations(chart)
     withhold_potassium(chart)
+    agree(chart)
     add_lab_copies(chart)
     add_tracings(chart)
     add_imaging(chart)

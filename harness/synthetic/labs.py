@@ -1,6 +1,6 @@
 """Laboratory results: rounds of specimens in the emergency department, on wards and in the ICU."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from datetime import datetime, timedelta
 from random import Random
 
@@ -15,6 +15,10 @@ _POTASSIUM = 50971
 _HAEMOLYSED = "HEMOLYSIS FALSELY ELEVATES K."
 _DOUBTFUL = 6.0
 """From this potassium on, many specimens are reported as haemolysed, true values and false ones alike."""
+_STORED_BEFORE = 0.003
+"""How often a result is stored before its draw. The open MIMIC-IV demo has none among 107,727; a few are written
+so that the rule is of use which makes a result known no earlier than its draw.
+"""
 TUBES = {
     "chemistry": ("chemistry", "liver", "cardiac"),
     "count": ("count", "differential"),
@@ -156,12 +160,16 @@ def add_specimen(
     stored: datetime | None = None,
     comment: str | None = None,
     texts: Mapping[int, str] | None = None,
+    planted: Collection[int] = (),
 ) -> list[Row]:
-    """Write one specimen's results: itemid → value, None for a result without one; `texts` are in words."""
+    """Write one specimen's results: itemid → value, None for a result without one; `texts` are in words.
+
+    `planted` are the items that a plant names: they are kept as they are, and stored after the draw.
+    """
     gas = any(lab_item(itemid).category == "Blood Gas" for itemid in values)
     if stored is None:
         stored = time + timedelta(minutes=rng.randint(3, 14) if gas else rng.randint(28, 95))
-        if rng.random() < 0.015:
+        if rng.random() < _STORED_BEFORE and not planted:
             stored = time - timedelta(minutes=rng.randint(1, 4))
     admission = chart.admission_at(time)
     linked = admission is not None and rng.random() > 0.14
@@ -174,38 +182,48 @@ def add_specimen(
         "priority": None if gas else ("STAT" if place in ("ed", "icu") else "ROUTINE"),
     }
     rows = [
-        chart.add("hosp.labevents", {**shared, **_result(lab_item(itemid), value, comment, rng)})
+        chart.add(
+            "hosp.labevents",
+            {
+                **shared,
+                **_result(lab_item(itemid), value, chart.person.sex, comment, rng),
+                "_planted": itemid in planted,
+            },
+        )
         for itemid, value in values.items()
     ]
     for itemid, text in {**dict(_texts(values, rng)), **(texts or {})}.items():
-        chart.add("hosp.labevents", {**shared, "itemid": itemid, "value": text, "comments": "___"})
+        row = {"itemid": itemid, "value": text, "comments": "___", "_planted": itemid in planted}
+        chart.add("hosp.labevents", {**shared, **row})
     return rows
 
 
-def _result(item: LabItem, value: float | None, comment: str | None, rng: Random) -> Row:
+def _result(item: LabItem, value: float | None, sex: str, comment: str | None, rng: Random) -> Row:
     chance = rng.random()
     if comment is None and chance < 0.04:
         comment = "___"
     elif comment is None and value is not None and item.itemid == _POTASSIUM:
         comment = _HAEMOLYSED if chance > (0.75 if value >= _DOUBTFUL else 0.985) else None
+    low, high = item.reference_range(sex)
     row: Row = {
         "itemid": item.itemid,
         "value": "___",
         "valuenum": None,
         "valueuom": item.unit,
-        "ref_range_lower": item.ref_low,
-        "ref_range_upper": item.ref_high,
+        "ref_range_lower": low,
+        "ref_range_upper": high,
         "flag": None,
         "comments": comment,
     }
-    return row if value is None else row | result(item, value, masked=chance < 0.004)
+    return row if value is None else row | result(item, value, sex, masked=chance < 0.004)
 
 
-def result(item: LabItem, value: float, *, masked: bool = False) -> Row:
-    """The columns of a result that follow from its value."""
-    low, high = item.ref_low, item.ref_high
-    outside = (low is not None and value < low) or (high is not None and value > high)
-    text = f"{round(value, item.digits):g}"
+def result(item: LabItem, value: float, sex: str, *, masked: bool = False) -> Row:
+    """The columns of a result that follow from its value and the patient's sex."""
+    low, high = item.reference_range(sex)
+    printed = round(value, item.digits) + 0.0  # no negative zero
+    outside = (low is not None and printed < low) or (high is not None and printed > high)
+    text = f"{printed:g}"
     return {
         "value": "___" if masked else text,
         "valuenum": text,

@@ -15,7 +15,8 @@ from harness.synthetic.dictionaries import LabItem, lab_items
 from harness.synthetic.draws import generator
 
 _MEMORY_HOURS = 18.0
-_SODIUM, _POTASSIUM, _CHLORIDE, _BICARBONATE, _GAP = 50983, 50971, 50902, 50882, 50868
+_SODIUM, _CHLORIDE, _BICARBONATE, _GAP = 50983, 50902, 50882, 50868
+_ACIDOTIC, _LOST_TO_GAP = 22, 0.8
 _HAEMOGLOBIN, _HAEMATOCRIT = 51222, 51221
 _OF_NEIGHBOURS = ("respiratory", "diabetes")
 _IN_ILLNESS = 0.85
@@ -48,12 +49,10 @@ class Physiology:
     def __init__(self, chart: Chart, part: str) -> None:
         self._onset = chart.onset
         self._rng = chart.rng(part)
-        self._personal = chart.rng("levels").random()
         self._wander: dict[int, tuple[datetime, float]] = {}
         self._bumps = illness(chart)
         self._levels = _levels(chart)
         self._key = f"{chart.seed}:{chart.case.key}"
-        self._gap_with_potassium = self._personal < 0.75
         self._offsets: dict[int, float] = {}
 
     def measure(self, item: LabItem, time: datetime) -> float:
@@ -70,13 +69,12 @@ class Physiology:
         return round(max(floor, value), item.digits)
 
     def panel(self, items: tuple[LabItem, ...], time: datetime) -> dict[int, float]:
-        """One specimen's values by itemid; what is calculated in the laboratory is calculated here."""
+        """One specimen's values by itemid; `agreement` calculates what follows from them once all are written."""
         values = {item.itemid: self.measure(item, time) for item in items}
-        if _GAP in values and {_SODIUM, _CHLORIDE, _BICARBONATE} <= values.keys():
-            gap = values[_SODIUM] - values[_CHLORIDE] - values[_BICARBONATE]
-            if self._gap_with_potassium and _POTASSIUM in values:
-                gap += values[_POTASSIUM]
-            values[_GAP] = max(3, round(gap))
+        if {_SODIUM, _CHLORIDE, _BICARBONATE, _GAP} <= values.keys():
+            # chloride is what sodium leaves: in an acidosis most of the lost bicarbonate is gap
+            gap = values[_GAP] + _LOST_TO_GAP * max(0, _ACIDOTIC - values[_BICARBONATE])
+            values[_CHLORIDE] = round(values[_SODIUM] - values[_BICARBONATE] - gap)
         if _HAEMATOCRIT in values and _HAEMOGLOBIN in values:
             values[_HAEMATOCRIT] = round(values[_HAEMOGLOBIN] * 3 + self._rng.uniform(-0.6, 0.9), 1)
         return values

@@ -42,13 +42,16 @@ class PlantedLabs:
 
     def _write_specimen(self, key: object, values: dict[int, float | None]) -> None:
         time, stored, comment = self._drawn[key]
+        asked = tuple(values)
         if all(value is not None for value in values.values()):
             values = {**self._companions(values, time), **values}
         segment = self._chart.icu_at(time)
         admission = self._chart.admission_at(time)
         place = "icu" if segment else ("ward" if admission else "ed")
         texts = self._texts.get(key, {})
-        rows = add_specimen(self._chart, values, time, place, self._rng, stored=stored, texts=texts)
+        rows = add_specimen(
+            self._chart, values, time, place, self._rng, stored=stored, texts=texts, planted={*asked, *texts}
+        )
         for row in rows:
             if comment is not None and row["itemid"] in values:
                 row["comments"] = comment

@@ -37,7 +37,7 @@ def suppress(chart: Chart, plant: Plant) -> None:
         for row in chart.rows[source]:
             offset = _moment(row[when] or row["chartdate"]) - chart.index_time
             rule = plant.suppression(source, offset, row[item] if item else None, named(row))
-            if rule is None or (rule.follow and _follow(row, plant, offset)):
+            if rule is None or (rule.follow and _follow(chart, row, plant, offset)):
                 kept.append(row)
                 continue
             gone.add(id(row))
@@ -76,11 +76,12 @@ def _order_names(chart: Chart) -> Callable[[Row], str | None]:
     return name
 
 
-def _follow(row: Row, plant: Plant, offset: timedelta) -> bool:
+def _follow(chart: Chart, row: Row, plant: Plant, offset: timedelta) -> bool:
     """Give a background result the plant's value of that moment; False where the plant has none yet."""
     value = plant.course(row["itemid"], offset)
     if value is not None and row["valuenum"] is not None:
-        row |= result(lab_items()[row["itemid"]], value, masked=row["value"] == "___")
+        row |= result(lab_items()[row["itemid"]], value, chart.person.sex, masked=row["value"] == "___")
+        row["_planted"] = True
     return value is not None
 
 
