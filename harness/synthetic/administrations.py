@@ -33,7 +33,10 @@ def add_administration(
     unit: str | None = None,
     stored: datetime | None = None,
 ) -> None:
-    """Write one eMAR row with its details; doses in the emergency department carry no admission."""
+    """Write one eMAR row with its details; doses in the emergency department carry no admission.
+
+    What is ordered by the hour (units/hr) has a rate and no dose, as MIMIC's rows of heparin infusions do.
+    """
     late = -rng.randint(1, 5) if rng.random() < 0.03 else rng.randint(0, 4)
     row = chart.add(
         "hosp.emar",
@@ -51,10 +54,13 @@ def add_administration(
     )
     given = event is not None and event.strip() and not event.startswith(_WITHOUT_DOSE)
     amount, unit = f"{drug.dose if dose is None else dose:g}", unit or drug.unit
+    by_rate = unit.endswith("/hr")
     chart.add(
         "hosp.emar_detail",
         {
             "_emar": row,
+            "infusion_rate": amount if given and by_rate else None,
+            "infusion_rate_unit": unit if given and by_rate else None,
             "administration_type": _administration_type(drug, route or drug.route),
             "complete_dose_not_given": "No" if given else None,
             "dose_due": amount,
@@ -71,9 +77,9 @@ def add_administration(
                 "parent_field_ordinal": "1.1",
                 "pharmacy_id": row["pharmacy_id"],
                 "barcode_type": "iv" if drug.process.startswith("IV") else "if",
-                "dose_given": "___" if rng.random() < 0.02 else amount,
-                "dose_given_unit": unit,
-                "product_amount_given": "1",
+                "dose_given": None if by_rate else "___" if rng.random() < 0.02 else amount,
+                "dose_given_unit": None if by_rate else unit,
+                "product_amount_given": None if by_rate else "1",
                 "product_unit": drug.product,
                 "product_code": drug.code,
                 "product_description": f"{drug.name.strip()} {drug.strength}",
@@ -86,4 +92,6 @@ def _administration_type(drug: Drug, route: str) -> str:
         return "IV Flush"
     if drug.use == "diabetic" and drug.dose == 0 and route == "SC":
         return "Insulin SC Sliding Scale"
-    return "IV Infusion" if route == "IV DRIP" else "Standard Maintenance Medication"
+    if route == "IV DRIP":
+        return "Heparin IV Infusion" if drug.name == "Heparin" else "IV Infusion"
+    return "Standard Maintenance Medication"

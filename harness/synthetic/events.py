@@ -47,8 +47,12 @@ _SOURCE_KEYS: dict[str, tuple[frozenset[str], frozenset[str]]] = {
         ("icu.chartevents", "item", "value text unit stored"),
         ("icu.datetimeevents", "item moment", "stored"),
         ("icu.outputevents", "item value", "stored on_the_hour"),
-        ("icu.inputevents", "item", "value unit rate rate_unit ends stored status"),
-        ("icu.procedureevents", "item", "ends stored status"),
+        (
+            "icu.inputevents",
+            "item",
+            "value unit rate rate_unit ends stored status jitter_rate jitter_ends_minutes",
+        ),
+        ("icu.procedureevents", "item", "ends stored status jitter_ends_minutes"),
     )
 }
 _TIMING_KEYS = frozenset({"source", "at", "every", "until", "jitter_minutes", "jitter_value"})
@@ -108,6 +112,8 @@ class Event(Strict):
     jitter_minutes: int = Field(default=0, ge=0)
     jitter_value: float = Field(default=0, ge=0)
     jitter_draw_minutes: int = Field(default=0, ge=0)
+    jitter_rate: float = Field(default=0, ge=0, lt=1)
+    jitter_ends_minutes: int = Field(default=0, ge=0)
     on_the_hour: bool = False
     item: int | None = None
     value: float | None = None

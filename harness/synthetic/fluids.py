@@ -140,7 +140,7 @@ def add_input(
             "ordercomponenttypedescription": component,
             "ordercategorydescription": description,
             "patientweight": chart.person.weight_kg,
-            "totalamount": rng.choice((50, 100, 250, 500)) if kind != "oral" else None,
+            "totalamount": _bag(chart, stay, itemid) if kind != "oral" else None,
             "totalamountuom": "ml" if kind != "oral" else None,
             "isopenbag": 0,
             "continueinnextdept": 0,
@@ -151,6 +151,11 @@ def add_input(
     if kind == "fluid":
         _add_ingredients(chart, row, shared)
     return order
+
+
+def _bag(chart: Chart, stay: Segment, itemid: int) -> int:
+    """The volume in ml that a drug comes in: the same for all its rows of a stay."""
+    return chart.rng(f"bag {itemid} {stay.stay_id}").choice((50, 100, 250, 500))
 
 
 def _add_ingredients(chart: Chart, row: Row, shared: Row) -> None:

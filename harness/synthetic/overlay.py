@@ -9,9 +9,9 @@ from harness.synthetic.planted_cultures import PlantedCultures
 from harness.synthetic.planted_labs import PlantedLabs
 from harness.synthetic.planted_orders import PlantedDoses, PlantedOrders, write_prescription
 from harness.synthetic.planted_unit import (
+    PlantedInputs,
     PlantedOutputs,
     write_date,
-    write_input,
     write_observation,
     write_procedure,
 )
@@ -39,7 +39,7 @@ def plant(chart: Chart, planted: Plant) -> None:
         "icu.chartevents": partial(write_observation, planting),
         "icu.datetimeevents": partial(write_date, planting),
         "icu.outputevents": outputs.write,
-        "icu.inputevents": partial(write_input, planting),
+        "icu.inputevents": PlantedInputs(planting).write,
         "icu.procedureevents": partial(write_procedure, planting),
     }
     for event in planted.event:

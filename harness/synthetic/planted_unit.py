@@ -47,29 +47,69 @@ def write_date(planting: Planting, event: Event, offset: timedelta, shift: timed
     )
 
 
-def write_input(planting: Planting, event: Event, offset: timedelta, shift: timedelta) -> None:
-    """Write one inputevents row, of the order that its kind of item has.
+class PlantedInputs:
+    """Infusions, boluses and blood; rows of one item that the plant lets meet do meet."""
 
-    A row that begins where one of its item ended with a change of rate belongs to the same order.
-    """
-    time = planting.time(offset, shift)
-    itemid = planting.known(event, chart_items(), "chart_items.csv")
-    place = planting.stay(event, time)
-    rate = None if event.rate is None else (event.rate, event.rate_unit or "mL/hour")
-    add_input(
-        planting.chart,
-        place,
-        itemid,
-        (time, planting.end(event.ends, shift) or time + timedelta(minutes=1)),
-        _kind(chart_items()[itemid], rate is not None),
-        planting.rng,
-        amount=planting.value(event, _digits(event, 2)),
-        rate=rate,
-        stored=planting.end(event.stored, shift),
-        status=event.status or "FinishedRunning",
-        unit=event.unit,
-        link=_continued(planting.chart, itemid, time),
-    )
+    def __init__(self, planting: Planting) -> None:
+        self._planting = planting
+        self._met: dict[tuple[int, timedelta], datetime] = {}
+
+    def write(self, event: Event, offset: timedelta, shift: timedelta) -> None:
+        """Write one inputevents row, of the order that its kind of item has.
+
+        A row that begins where one of its item ended with a change of rate belongs to the same order.
+        """
+        planting = self._planting
+        itemid = planting.known(event, chart_items(), "chart_items.csv")
+        time = self._meet(itemid, offset, planting.time(offset, shift))
+        end = self._end(event, itemid, time, shift)
+        amount = planting.value(event, _digits(event, 2))
+        kind = _kind(chart_items()[itemid], event.rate is not None)
+        rate = event.rate
+        if rate is not None and event.ends is not None:
+            hours = (end - time) / timedelta(hours=1)
+            if kind == "blood":
+                rate = _readable(amount / hours)
+            else:
+                rate = self._rate(event, rate)
+                planned = (event.ends - offset) / timedelta(hours=1)
+                amount *= (rate / (event.rate or rate)) * (hours / planned)
+        add_input(
+            planting.chart,
+            planting.stay(event, time),
+            itemid,
+            (time, end),
+            kind,
+            planting.rng,
+            amount=amount,
+            rate=None if rate is None else (rate, event.rate_unit or "mL/hour"),
+            stored=planting.end(event.stored, shift),
+            status=event.status or "FinishedRunning",
+            unit=event.unit,
+            link=_continued(planting.chart, itemid, time),
+        )
+
+    def _meet(self, itemid: int, offset: timedelta, time: datetime) -> datetime:
+        """The time that a row of the item with a bound at the same offset has, or this one for the next."""
+        return self._met.setdefault((itemid, offset), time)
+
+    def _end(self, event: Event, itemid: int, time: datetime, shift: timedelta) -> datetime:
+        planting = self._planting
+        if event.ends is None:
+            return time + timedelta(minutes=1)
+        return self._meet(itemid, event.ends, planting.time(event.ends, shift + planting.end_alone(event)))
+
+    def _rate(self, event: Event, rate: float) -> float:
+        if not event.jitter_rate:
+            return rate
+        moved = rate * (1 + self._planting.rng.uniform(-event.jitter_rate, event.jitter_rate))
+        # a pump is set in round numbers; by the kilogram the flowsheet calculates them
+        return moved if "/kg/" in (event.rate_unit or "") else _readable(moved)
+
+
+def _readable(value: float) -> float:
+    """As many digits as a pump shows."""
+    return round(value, 2 if value < 5 else 1 if value < 100 else 0)
 
 
 def _kind(item: ChartItem, by_rate: bool) -> str:
@@ -98,7 +138,7 @@ def write_procedure(planting: Planting, event: Event, offset: timedelta, shift: 
     """Write one procedureevents row, and the insertion dates of a line."""
     rng, time = planting.rng, planting.time(offset, shift)
     itemid = planting.known(event, chart_items(), "chart_items.csv")
-    place, end = planting.stay(event, time), planting.end(event.ends, shift)
+    place, end = planting.stay(event, time), planting.end(event.ends, shift + planting.end_alone(event))
     stored = planting.end(event.stored, shift) or time + timedelta(minutes=rng.randint(0, 30))
     status = event.status or "FinishedRunning"
     row = add_procedure(planting.chart, place, itemid, time, end, rng, stored=stored, status=status)

@@ -29,6 +29,11 @@ class Planting:
         """The moment at an offset that may be left open."""
         return None if offset is None else self.time(offset, shift)
 
+    def end_alone(self, event: Event) -> timedelta:
+        """How far the end of the next row is moved besides the row's own share."""
+        most = event.jitter_ends_minutes
+        return timedelta(minutes=self.rng.randint(-most, most)) if most else timedelta(0)
+
     def value(self, event: Event, digits: int) -> float:
         """The event's value with its jitter, rounded where there is one."""
         value = event.value or 0

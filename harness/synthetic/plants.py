@@ -28,6 +28,10 @@ case-insensitive; with neither: every row) whose event time lies in [from, to]. 
 suppressed administration stay unless they are suppressed by themselves. A chart copy of a lab follows
 its lab: suppressing the lab suppresses its copy, and a planted lab drawn in an ICU gets one.
 
+Of an infusion or procedure `jitter_ends_minutes` moves the end alone; `jitter_rate` changes an infusion's rate by up to that share
+of it; the amount follows rate and time (of blood the rate follows amount and time). Rows of one item that meet
+at an offset meet wherever the jitter has moved it.
+
 Charts are kept as the background keeps them. `on_the_hour` notes outputs at whole hours, and
 now and then an hour is missed and joins the next; those and outputs with a `jitter_value` are read off
 in steps of 5 ml. `jitter_draw_minutes` moves a lab's draw alone, so that a result known at a fixed
@@ -64,7 +68,8 @@ are those of `reference/`; rows with the share 0 in `reference/cultures.csv` are
 
 `ecg.machine_measurements` is an ECG, its `rr_interval`, `qrs_onset`, `qrs_end` and `t_end` in milliseconds as
 the module has them (29999 for what was not measured), at `at`, to the minute; its record, its P wave and its
-statements are made up for it. Background ECGs are suppressed by the source alone.
+statements are made up for it. `jitter_value` moves QRS onset, QRS width and QT each by up to so many milliseconds,
+the RR interval by up to four times that. Background ECGs are suppressed by the source alone.
 
 `[[plant.diagnosis]]` is a code without its dot: `code`, `version`, its place `seq`, and `admission`, "index"
 (the default) or "earlier". Codes must be in `reference/codes.csv`; those with the archetype `asked` are only
