@@ -138,8 +138,9 @@ class Chart:
     def operation(self, stay: Segment) -> tuple[datetime, datetime] | None:
         """When the patient is in the operating room during that stay.
 
-        It is never near the index time, and only where the plant has none of its own, unless T is the return: then the patient may have come to the ICU
-        from the operating room, and the stay begins while the patient is still there.
+        It is never near the index time nor while the plant's rows are written, and only where the plant has
+        none of its own, unless T is the return: then the patient may have come to the ICU from the operating
+        room, and the stay begins while the patient is still there.
         """
         rng = self.rng(f"operation {stay.stay_id}")
         if self._returns_to(stay):
@@ -148,6 +149,9 @@ class Chart:
         received = sent + timedelta(minutes=rng.randint(70, 300))
         planted = self.case.plant.event if self.case.plant else ()
         if any(event.item in _THEATRE for event in planted):
+            return None
+        moments = (self.index_time + offset for event in planted for offset in event.offsets())
+        if any(sent < moment < received for moment in moments):
             return None
         surgical = self.person.condition in ("surgical", "trauma", "bleeding") and rng.random() < 0.4
         near = abs(sent - self.index_time) < timedelta(hours=16)

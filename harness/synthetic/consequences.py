@@ -2,8 +2,10 @@
 
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
+from functools import cache
 
 from harness.synthetic.chart import Chart, Row
+from harness.synthetic.dictionaries import drugs
 from harness.synthetic.stays import Segment
 
 _OR_SENT, _OR_RECEIVED = 225470, 225469
@@ -18,8 +20,35 @@ def clear_operations(chart: Chart) -> None:
     def elsewhere(row: Row) -> bool:
         return any(sent < row["charttime"] < received for sent, received in away)
 
-    _take_out(chart, "icu.chartevents", elsewhere)
-    _take_out(chart, "hosp.emar", elsewhere)
+    for table in ("icu.chartevents", "icu.outputevents", "hosp.emar"):
+        _take_out(chart, table, elsewhere)
+    planted = {row["specimen_id"] for row in chart.rows["hosp.labevents"] if row.get("_planted")}
+    _take_out(chart, "hosp.labevents", lambda row: row["specimen_id"] not in planted and elsewhere(row))
+
+
+def feed_by_tube(chart: Chart) -> None:
+    """While a tube is in the throat nothing is swallowed: what is not given through a stomach tube is not given."""
+    spans = [span for _, stay in chart.icu_stays() if (span := chart.ventilated(stay))]
+    events = chart.case.plant.event if chart.case.plant else ()
+    planted = {(event.name or "").strip().lower() for event in events}
+
+    def tubed(row: Row) -> bool:
+        name = row["medication"].strip().lower()
+        return name not in planted and any(begins <= row["charttime"] < ends for begins, ends in spans)
+
+    _take_out(chart, "hosp.emar", lambda row: row["medication"] in _swallowed() and tubed(row))
+    for detail in chart.rows["hosp.emar_detail"]:
+        if detail.get("route") == "PO/NG" and tubed(detail["_emar"]):
+            detail["route"] = "NG"
+
+
+@cache
+def _swallowed() -> frozenset[str]:
+    """Drugs that the hospital gives by mouth only, and tablets that a patient asks for."""
+    otherwise = {drug.name for drug in drugs() if not drug.route.startswith("PO")}
+    found = {drug.name for drug in drugs() if drug.route == "PO"}
+    found |= {drug.name for drug in drugs() if drug.route == "PO/NG" and drug.use == "prn"}
+    return frozenset(found - otherwise - {"Acetaminophen"})
 
 
 def limit_record(chart: Chart) -> None:

@@ -20,6 +20,7 @@ _LOWERS_POTASSIUM = (
     "Albuterol 0.083% Neb Soln",
     "Sodium Polystyrene Sulfonate",
 )
+_OF_MEN = ("Tamsulosin",)
 _STATUSES = {
     "Discontinued via patient discharge": 45,
     "Discontinued": 38,
@@ -66,7 +67,8 @@ def _regimen(chart: Chart, admission: Admission, rng: Random) -> list[Drug]:
         by_use.setdefault(drug.use, []).append(drug)
     condition = chart.person.condition
     chosen = by_use["always"] + [drug for drug in by_use["often"] if rng.random() < 0.7]
-    chosen += rng.sample(by_use["home"], rng.randint(3, 5)) + rng.sample(by_use["prn"], rng.randint(2, 3))
+    home = [drug for drug in by_use["home"] if chart.person.sex == "M" or drug.name not in _OF_MEN]
+    chosen += rng.sample(home, rng.randint(3, 5)) + rng.sample(by_use["prn"], rng.randint(2, 3))
     if condition in ("infection", "sepsis", "staph"):
         chosen += rng.sample(by_use["antibiotic"], 2)
     if condition in ("cardiac", "surgical", "airway", "dialysis"):
@@ -87,13 +89,15 @@ def _add_course(chart: Chart, admission: Admission, drug: Drug, rng: Random) -> 
         if segment.kind != "ed" or segment.end >= admission.discharged
     )
     begins = max(first.start, admission.admitted) + timedelta(minutes=rng.randint(15, 170))
-    if drug.use in ("replacement", "drip"):
+    if drug.use == "replacement":
         begins += timedelta(hours=rng.randint(0, 30))
     ends = admission.discharged
     if drug.use in ("antibiotic", "surgical", "airway") and rng.random() < 0.5:
         ends = min(ends, begins + timedelta(hours=rng.randint(30, 96)))
-    if drug.use in ("replacement", "drip"):
+    if drug.use == "replacement":
         ends = min(ends, begins + timedelta(hours=rng.randint(4, 20)))
+    if drug.use == "drip":
+        begins, ends = next(span for stay in admission.icu if (span := chart.ventilated(stay)))
     if begins >= ends:
         return
     order = add_order(chart, admission, drug, begins, ends, rng)

@@ -10,7 +10,7 @@ from harness.scenario import load_scenarios
 from harness.synthetic.agreement import agree
 from harness.synthetic.chart import Chart, open_chart
 from harness.synthetic.codes import add_codes
-from harness.synthetic.consequences import clear_operations, limit_record, withhold_potassium
+from harness.synthetic.consequences import clear_operations, feed_by_tube, limit_record, withhold_potassium
 from harness.synthetic.cultures import add_cultures
 from harness.synthetic.dictionaries import dictionary_rows
 from harness.synthetic.drugs import add_drugs
@@ -142,6 +142,7 @@ def fill_chart(chart: Chart) -> None:
         suppress(chart, chart.case.plant)
         plant(chart, chart.case.plant)
     clear_operations(chart)
+    feed_by_tube(chart)
     withhold_potassium(chart)
     agree(chart)
     add_lab_copies(chart)

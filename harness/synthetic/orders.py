@@ -136,7 +136,7 @@ class _Orders:
         while (time := time + timedelta(hours=rng.uniform(20, 28))) < catheter[1]:
             if rng.random() < 0.7:
                 self._order(time.replace(microsecond=0), *kind, detail, change=True)
-        if catheter[1] < stay.end and rng.random() < 0.6:
+        if catheter[1] < minute(stay.end) and rng.random() < 0.6:
             self._end(catheter[1] + timedelta(seconds=rng.randint(30, 3600)), *kind)
         if self._chart.person.condition in ("surgical", "trauma"):
             self._in_force.pop(kind, None)

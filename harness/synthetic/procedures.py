@@ -102,8 +102,8 @@ def _add_lines(chart: Chart, place: tuple[Admission, Segment], rng: Random) -> N
     if catheter:
         row = add_procedure(chart, place, _FOLEY, catheter[0], minute(catheter[1]), rng)
         add_dates(chart, place, row, rng)
-        if catheter[1] < stay.end and rng.random() < 0.5:
-            noted = min(catheter[1] + timedelta(minutes=rng.randint(0, 50)), stay.end)
+        noted = catheter[1] + timedelta(minutes=rng.randint(1, 50))
+        if noted < minute(stay.end) and rng.random() < 0.5:
             add_date(chart, place, _FOLEY_REMOVAL, noted, catheter[1], rng, line=row)
 
 

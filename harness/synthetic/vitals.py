@@ -20,9 +20,10 @@ _MEAN_PRESSURE = 220181
 _HEIGHT_CM, _HEIGHT_INCHES = 226730, 226707
 _CODE_STATUS = 223758
 _RARELY_MISSED = (_HEART_RATE,)
+_VERBAL, _TUBED = 223900, "No Response-ETT"
 _SCORES = {
     220739: ("To Speech", "Spontaneously", "To Pain"),
-    223900: ("Oriented", "Confused", "No Response-ETT"),
+    _VERBAL: ("Oriented", "Confused", "Inappropriate Words"),
     223901: ("Obeys Commands", "Localizes Pain", "Flex-withdraws"),
     220048: ("SR (Sinus Rhythm)", "ST (Sinus Tachycardia) ", "AF (Atrial Fibrillation)"),
 }
@@ -142,9 +143,10 @@ class _Flowsheet:
     def _add_scores(self, time: datetime, ventilation: tuple[datetime, datetime] | None) -> None:
         rng = self._rng
         self.write(223761, time, f"{round(rng.gauss(98.5, 0.6), 1):g}")
-        for itemid, texts in _SCORES.items():
-            self.write(itemid, time, rng.choices(texts, (7, 2, 1))[0])
         ventilated = ventilation is not None and ventilation[0] <= time < ventilation[1]
+        for itemid, texts in _SCORES.items():
+            found = rng.choices(texts, (7, 2, 1))[0]
+            self.write(itemid, time, _TUBED if ventilated and itemid == _VERBAL else found)
         self.write(226732, time, "Endotracheal tube" if ventilated else rng.choice(("Nasal cannula", "None")))
         if ventilated:
             self.write(
