@@ -12,6 +12,7 @@ from harness.synthetic.stays import Admission
 
 _UNVERSIONED = ("", "APR", "HCFA")
 """What groups and billed services have in place of a version."""
+_VENTILATION = ("5A1935Z", "9671")
 
 
 def add_codes(chart: Chart) -> None:
@@ -92,7 +93,8 @@ def _suppressed(chart: Chart, admission: Admission, row: dict[str, str]) -> bool
 
 def _add_procedures(chart: Chart, admission: Admission, rng: Random) -> None:
     chosen = _codes(chart, "px", chart.person.condition)[:1]
-    others = _codes(chart, "px", "any")
+    ventilated = any(chart.ventilated(stay) for stay in admission.icu)
+    others = [row for row in _codes(chart, "px", "any") if ventilated or row["code"] not in _VENTILATION]
     chosen = chosen + rng.sample(others, rng.randint(0, len(others)))
     for place, row in enumerate(chosen, 1):
         day = (admission.admitted + (admission.discharged - admission.admitted) * rng.random()).date()

@@ -116,9 +116,20 @@ def _ct(chart: Chart) -> tuple[str, str, str]:
     return _CT.get(chart.person.condition, _OTHER_CT)
 
 
+def _region(name: str) -> str:
+    """The part of the body that an examination other than a chest film is of, as phrases.csv names it."""
+    words = name.upper()
+    if "HEAD" in words or "BRAIN" in words:
+        return "head"
+    if "CARDIAC" in words or "HEART" in words or "ECHO" in words:
+        return "heart"
+    return "abdomen" if any(part in words for part in ("ABD", "PELVIS", "RENAL", "LIVER")) else "elsewhere"
+
+
 def _dictated(chart: Chart, exam: _Exam, unchanged: _Unchanged, *, first: bool, rng: Random) -> str:
     whom = f"___ year old {'woman' if chart.person.sex == 'F' else 'man'}"
-    reason = some(rng, "reason", chart.person.condition)
+    chest = exam.name in (_PORTABLE, _TWO_VIEWS) or "CHEST" in exam.name.upper()
+    reason = some(rng, "reason", chart.person.condition) if chest else some(rng, "reason", _region(exam.name))
     if exam.name in (_PORTABLE, _TWO_VIEWS):
         findings, impression = _chest(exam, unchanged, rng)
     elif exam.planted:

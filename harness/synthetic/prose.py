@@ -7,6 +7,7 @@ from random import Random
 from textwrap import fill
 
 _WIDTH = 72
+STUDIES = "IMAGING AND STUDIES:"
 _END = re.compile(r"(?<=[.!?])\s+(?=[A-Z#\[])")
 
 
@@ -17,6 +18,11 @@ class Paragraph:
     parts: tuple[str, ...]
     lines: bool = False
     fixed: bool = False
+
+    @property
+    def studies(self) -> bool:
+        """Whether the paragraph lists what imaging and other studies showed."""
+        return self.lines and self.parts[:1] == (STUDIES,)
 
     def laid_out(self) -> str:
         """The paragraph as text, prose wrapped as the record system wraps it."""
@@ -48,9 +54,23 @@ def without(paragraphs: Iterable[Paragraph], pattern: re.Pattern[str] | None) ->
 
 
 def woven(paragraphs: Sequence[Paragraph], sentences: Sequence[str], rng: Random) -> list[Paragraph]:
-    """The paragraphs with the sentences among theirs, or between them; their order is kept."""
+    """The paragraphs with the sentences among theirs, or between them; their order is kept.
+
+    A problem (`# ...`) is a paragraph of its own before the list that a course ends with. Where studies have a
+    heading of their own, a sentence stands below it, not among cultures and results of the laboratory.
+    """
     found = list(paragraphs)
+    studies = next((place for place, paragraph in enumerate(found) if paragraph.studies), None)
     for sentence in sentences:
+        if studies is not None:
+            parts = found[studies].parts
+            place = rng.randint(1, len(parts))
+            found[studies] = replace(found[studies], parts=(*parts[:place], sentence, *parts[place:]))
+            continue
+        if sentence.startswith("#"):
+            last = len(found) - 1 if found and found[-1].lines else len(found)
+            found.insert(rng.randint(0, last), Paragraph((sentence,)))
+            continue
         chosen = rng.randrange(len(found)) if found and rng.random() < 0.6 else None
         if chosen is None:
             found.insert(rng.randint(0, len(found)), Paragraph((sentence,)))

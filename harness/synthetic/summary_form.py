@@ -10,7 +10,7 @@ from harness.synthetic.dictionaries import read_reference
 from harness.synthetic.medication_lists import list_items, medication_lists
 from harness.synthetic.phrases import filled, phrases, some
 from harness.synthetic.plants import Summary
-from harness.synthetic.prose import Paragraph, laid_out, lines, prose, without, woven
+from harness.synthetic.prose import STUDIES, Paragraph, laid_out, lines, prose, without, woven
 from harness.synthetic.stays import Admission
 
 _SERVICES = {"CMED": "CARDIOLOGY", "SURG": "SURGERY", "TRAUM": "SURGERY", "NMED": "NEUROLOGY"}
@@ -81,7 +81,7 @@ class Form:
             ("Allergies: ", [lines([allergy], fixed=True)]),
             ("Attending: ___.", []),
             ("Chief Complaint:", [lines([self._complaint])]),
-            ("Major Surgical or Invasive Procedure:", [lines([self._procedure()])]),
+            ("Major Surgical or Invasive Procedure:", [lines(self._procedures())]),
             ("History of Present Illness:", [*self._history(), *self._copied(carried)]),
             ("Past Medical History:", [lines(f"- {item}" for item in self._past(past))]),
             ("Social History:", [lines(["___"])]),
@@ -136,9 +136,18 @@ class Form:
     def _service(self) -> str:
         return _SERVICES.get(self._row("hosp.services")["curr_service"], "MEDICINE")
 
-    def _procedure(self) -> str:
-        operated = any(self._chart.operation(stay) for stay in self._admission.icu)
-        return "Operation, see operative note ___" if operated else "None"
+    def _procedures(self) -> list[str]:
+        """What was coded, and an operation of which the unit knows but the codes do not."""
+        coded = {row["code"]: row["short"] for row in read_reference("codes") if row["kind"] == "px"}
+        hadm_id = self._admission.hadm_id
+        found = [
+            coded[row["icd_code"]]
+            for row in self._chart.rows["hosp.procedures_icd"]
+            if row["hadm_id"] == hadm_id
+        ]
+        if any(self._chart.operation(stay) for stay in self._admission.icu):
+            found.append("Operation, see operative note ___")
+        return found or ["None"]
 
     def _history(self) -> list[Paragraph]:
         rng, person = self._rng, self._chart.person
@@ -180,7 +189,7 @@ class Form:
             found.append(lines(["DISCHARGE LABS:", *labs[2:][-2:]]))
         if cultures := [*self._cultures()]:
             found.append(lines(["MICRO:", *cultures]))
-        found.append(lines(["IMAGING AND STUDIES:", *(self._reports() or ["See OMR."])]))
+        found.append(lines([STUDIES, *(self._reports() or ["See OMR."])]))
         return found
 
     def _labs(self) -> list[str]:

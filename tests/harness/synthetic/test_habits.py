@@ -138,3 +138,108 @@ def test_no_potassium_is_given_on_top_of_a_high_one(ask: Any) -> None:
         )
         == []
     )
+
+
+def test_nothing_is_drawn_or_noted_on_the_unit_during_an_operation(ask: Any) -> None:
+    away = """with away as (
+            select s.subject_id, max(s.starttime) as sent, r.starttime as received
+            from icu.procedureevents r join icu.procedureevents s
+                on s.stay_id = r.stay_id and s.itemid = 225470 and s.starttime < r.starttime
+            where r.itemid = 225469 group by s.subject_id, r.starttime)
+        select count(*) from away a """
+    assert ask(away)[0][0] > 3
+    for table in ("icu.outputevents", "hosp.labevents"):
+        rows = f"join {table} e on e.subject_id = a.subject_id and e.charttime > a.sent and e.charttime < a.received"
+        # what a plant says of such hours is what its question is about
+        assert ask(f"{away} {rows} where a.subject_id not in (select subject_id from carrier)") == [(0,)], (
+            table
+        )
+
+
+def test_a_patient_with_a_tube_does_not_speak(ask: Any) -> None:
+    said = ask(
+        """select distinct v.value from icu.chartevents v join icu.procedureevents p using (stay_id)
+        where v.itemid = 223900 and p.itemid = 225792
+          and v.charttime >= p.starttime and v.charttime < p.endtime"""
+    )
+    assert said == [("No Response-ETT",)]
+    assert (
+        ask(
+            """select v.stay_id from icu.chartevents v
+            where v.itemid = 223900 and v.value = 'No Response-ETT' and not exists (
+                from icu.procedureevents p where p.stay_id = v.stay_id and p.itemid = 225792
+                  and v.charttime >= p.starttime and v.charttime < p.endtime)"""
+        )
+        == []
+    )
+
+
+def test_a_patient_with_a_tube_swallows_nothing(ask: Any) -> None:
+    given = ask(
+        """select e.medication, d.route, count(*) from hosp.emar e
+        join hosp.emar_detail d using (emar_id)
+        join icu.procedureevents p on p.subject_id = e.subject_id and p.itemid = 225792
+          and e.charttime >= p.starttime and e.charttime < p.endtime
+        where e.subject_id not in (select subject_id from carrier)
+          and (d.route like 'PO%' or e.medication in ('Tamsulosin', 'OxyCODONE (Immediate Release) '))
+        group by all"""
+    )
+    assert given == []
+
+
+def test_propofol_is_for_the_ventilated(ask: Any) -> None:
+    assert (
+        ask(
+            """select e.emar_id from hosp.emar e where e.medication = 'Propofol' and not exists (
+                from icu.procedureevents p where p.subject_id = e.subject_id and p.itemid = 225792
+                  and e.charttime >= p.starttime and e.charttime <= p.endtime)"""
+        )
+        == []
+    )
+
+
+def test_women_take_no_tamsulosin(ask: Any) -> None:
+    found = ask(
+        """select distinct p.gender from hosp.prescriptions r join hosp.patients p using (subject_id)
+        where r.drug = 'Tamsulosin'"""
+    )
+    assert found == [("M",)]
+
+
+def test_a_removal_is_dated_on_the_minute_before_the_patient_leaves(ask: Any) -> None:
+    rows = ask(
+        """select second(d.charttime), d.charttime < i.outtime - interval 1 minute, d.value <= d.charttime
+        from icu.datetimeevents d join icu.icustays i using (stay_id) where d.itemid = 229353
+          and d.subject_id not in (select subject_id from carrier)"""
+    )
+    assert len(rows) > 5
+    assert set(rows) == {(0, True, True)}
+
+
+def test_tracings_of_carriers_differ(ask: Any) -> None:
+    ((often, tracings),) = ask(
+        """select max(n), sum(n) from (
+            select count(*) as n from ecg.machine_measurements
+            group by rr_interval, qrs_onset, qrs_end, t_end)"""
+    )
+    assert often <= 3 + tracings / 100
+
+
+def test_an_indication_is_one_of_that_part_of_the_body(ask: Any) -> None:
+    reports = ask(
+        """select d.field_value, regexp_extract(r.text, 'INDICATION:\\s+(.*)', 1)
+        from note.radiology r join note.radiology_detail d using (note_id)
+        where d.field_name = 'exam_name' and d.field_value like 'CT %'"""
+    )
+    assert len(reports) > 20
+    for name, reason in reports:
+        assert not any(word in reason for word in ("edema", "NGT", "ETT", "pneumonia", "PNA")), (name, reason)
+
+
+def test_a_summary_names_the_procedures_that_are_coded(ask: Any) -> None:
+    rows = ask(
+        """select n.hadm_id from note.discharge n
+        where regexp_matches(n.text, 'Invasive Procedure:\\s+None')
+          and exists (from hosp.procedures_icd p where p.hadm_id = n.hadm_id)"""
+    )
+    assert rows == []

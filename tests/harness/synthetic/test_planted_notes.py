@@ -177,3 +177,20 @@ def test_an_unknown_section_is_named(tmp_path: Path) -> None:
 def test_the_summary_of_an_earlier_admission_needs_one(tmp_path: Path) -> None:
     with pytest.raises(ScenarioError, match=r"needs \[plant.earlier\]"):
         plant_one(tmp_path, "earlier_summary = { absent = true }\n")
+
+
+@pytest.mark.parametrize("number", range(8))
+def test_a_study_stands_below_studies_and_a_problem_stands_alone(tmp_path: Path, number: int) -> None:
+    body = (
+        '[plant.summary]\nsentences = {"pertinent results" = ["TTE ___: LVEF 25%."], '
+        '"hospital course" = ["# HFrEF: Diuresed."]}\n'
+    )
+    chart = plant_one(tmp_path, body, anchor="discharge", number=number)
+    (text,) = [
+        row["text"] for row in chart.rows["note.discharge"] if row["hadm_id"] == chart.index_admission.hadm_id
+    ]
+    results = text.split("Pertinent Results:")[1].split("Brief Hospital Course:")[0]
+    before, after = results.split("TTE ___: LVEF 25%.")
+    assert "IMAGING AND STUDIES:" in before
+    assert "MICRO:" not in after
+    assert "\n\n# HFrEF: Diuresed.\n\n" in text or "Course:\n# HFrEF: Diuresed.\n\n" in text
