@@ -12,8 +12,8 @@ from harness.stages import Stage, Tell, digest_of, run_stages
 from harness.sweep import Progress, silent
 
 SEED = 20260101
-MOST_CASES = 4
-"""Cases of one verdict of one scenario: enough for every class, few enough to watch."""
+MOST_CASES = 1
+"""Cases of one verdict of one scenario: every class of every scenario, and few enough to watch."""
 
 
 @dataclass(frozen=True)
@@ -63,17 +63,19 @@ class _Path:
         code = digest_of(
             [package, package.parent / "mcp_mimic", data_folder("scenarios"), data_folder("corpus")]
         )
-        yield Stage("hospital", f"{SEED} {code}", (self._hospital,), self._write_hospital)
+        yield Stage("hospital", f"{SEED} {MOST_CASES} {code}", (self._hospital,), self._write_hospital)
         yield Stage("store", "", (self._store,), self._import, resumes=True)
-        yield Stage("cohort", str(MOST_CASES), (self._cohort,), self._sample)
+        yield Stage("cohort", "", (self._cohort,), self._sample)
         yield Stage("tasks", "", (self._tasks,), self._build)
         yield Stage("trials", "", (self._job,), self._run, resumes=True)
         yield Stage("report", "", (self.report,), self._grade)
 
     def _write_hospital(self) -> str:
+        from harness.scenario import load_scenarios
         from harness.synthetic import write_hospital
 
-        hospital = write_hospital(self._hospital, seed=SEED)
+        few = [scenario.at_most(MOST_CASES) for scenario in load_scenarios()]
+        hospital = write_hospital(self._hospital, seed=SEED, scenarios=few)
         return f"{hospital.patients} synthetic patients, {len(hospital)} planted cases"
 
     def _import(self) -> str:
@@ -88,12 +90,7 @@ class _Path:
         from harness.scenario import load_scenarios
         from mcp_mimic.store.store import Store
 
-        scenarios = [
-            scenario.model_copy(
-                update={"mix": {verdict: min(wanted, MOST_CASES) for verdict, wanted in scenario.mix.items()}}
-            )
-            for scenario in load_scenarios()
-        ]
+        scenarios = [scenario.at_most(MOST_CASES) for scenario in load_scenarios()]
         cohort = build_cohort(Store.open(self._store), scenarios)
         write_cohort(cohort, self._cohort)
         return f"{len(cohort.rows)} cases of {len(scenarios)} scenarios"

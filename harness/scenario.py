@@ -165,6 +165,12 @@ class Scenario(ScenarioFile):
         """The accepted alternative readings."""
         return self.reading
 
+    def at_most(self, cases: int) -> "Scenario":
+        """The same scenario, of which at most so many cases of each verdict are wanted."""
+        return self.model_copy(
+            update={"mix": {verdict: min(wanted, cases) for verdict, wanted in self.mix.items()}}
+        )
+
     @property
     def plants(self) -> Path:
         """The file with the timed events that realise each class in a synthetic chart."""

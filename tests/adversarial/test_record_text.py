@@ -198,6 +198,7 @@ def _serve_hostile(folder: Path, text: str) -> None:
     asyncio.run(run())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hostile", HOSTILE.values(), ids=HOSTILE)
 def test_hostile_text_stays_text_wherever_it_is_written(tmp_path: Path, hostile: str) -> None:
     _serve_hostile(tmp_path, hostile)

@@ -67,6 +67,7 @@ def test_no_tasks_are_no_work(small_store: Store, tmp_path: Path) -> None:
     assert assess_fragility(small_store, load_scenario(write_toy(tmp_path)), []) == {}
 
 
+@pytest.mark.slow
 def test_the_kdigo_readings_and_moves_are_tried(tmp_path: Path) -> None:
     straddling = [*hourly(70, 1, 17), *hourly(30, 18, 31), *hourly(70, 32)]
     charts = {

@@ -48,6 +48,7 @@ def test_a_rule_that_gives_a_plant_another_verdict_is_found(folder: Path) -> Non
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "old", "new", "told"),
     [
@@ -64,6 +65,7 @@ def test_sql_that_does_not_run_is_told_on_a_store_without_patients(
     assert told in problem
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "old", "new", "told"),
     [

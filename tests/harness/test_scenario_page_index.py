@@ -70,6 +70,7 @@ def toy(tmp_path_factory: pytest.TempPathFactory) -> tuple[Scenario, Store]:
     return load_scenario(write_toy(folder)), ward_store(folder, subjects)
 
 
+@pytest.mark.slow
 def test_counts_are_those_of_the_cohort_and_read_back_the_same(
     toy: tuple[Scenario, Store], tmp_path: Path
 ) -> None:

@@ -53,6 +53,7 @@ def _folder() -> Path:
     return data_folder("scenarios") / "determination" / "01-kdigo-stage-two-in-icu"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("claim", CHARTS)
 def test_the_cohort_takes_the_stays_that_can_be_judged(claim: str, taken: set[int]) -> None:
     number = list(CHARTS).index(claim) + 1

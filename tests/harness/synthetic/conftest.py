@@ -4,14 +4,14 @@ somebody, and, for slow tests, the default one with all the carriers that sampli
 
 import fcntl
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import duckdb
 import pytest
 
-from harness.scenario import Scenario, load_scenarios
+from harness.scenario import load_scenarios
 from harness.synthetic import PlantedCase, write_hospital
 from harness.synthetic.plan import PlantedScenario
 from mcp_mimic.store.importer import import_store
@@ -27,29 +27,10 @@ class SyntheticWorld:
     planted: tuple[PlantedCase, ...]
 
 
-@dataclass(frozen=True)
-class OfEachOne:
-    """A scenario of which one case of each verdict is wanted, so that its plants have few carriers."""
-
-    scenario: Scenario
-
-    @property
-    def id(self) -> str:
-        return self.scenario.id
-
-    @property
-    def plants(self) -> Path:
-        return self.scenario.plants
-
-    @property
-    def mix(self) -> Mapping[str, int]:
-        return {verdict: min(1, count) for verdict, count in self.scenario.mix.items()}
-
-
 @pytest.fixture(scope="session")
 def world(shared_dir: Path) -> SyntheticWorld:
     """Every plant has a carrier or a few."""
-    return build(shared_dir, "synthetic", [OfEachOne(scenario) for scenario in load_scenarios()])
+    return build(shared_dir, "synthetic", [scenario.at_most(1) for scenario in load_scenarios()])
 
 
 @pytest.fixture(scope="session")

@@ -11,6 +11,8 @@ import pytest
 
 from tests.harness.synthetic.conftest import SyntheticWorld
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def ask(world: SyntheticWorld) -> Iterable[Any]:

@@ -126,11 +126,13 @@ def test_a_plant_that_cannot_be_realised_leaves_nothing_behind(tmp_path: Path) -
     assert [path.name for path in tmp_path.iterdir()] == ["plants.toml"]
 
 
+@pytest.mark.slow
 def test_by_default_every_two_carriers_of_a_plant_have_one_neighbour(world: SyntheticWorld) -> None:
     carriers = len(world.planted)
     assert world.store.manifest.tables["hosp.patients"].rows == carriers + carriers // 2
 
 
+@pytest.mark.slow
 def test_units_follow_the_item(database: duckdb.DuckDBPyConnection) -> None:
     for table, items in (("hosp.labevents", lab_items()), ("icu.chartevents", chart_items())):
         units = database.execute(
@@ -141,6 +143,7 @@ def test_units_follow_the_item(database: duckdb.DuckDBPyConnection) -> None:
             assert unit == items[itemid].unit, (table, itemid)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("table", "dictionary"),
     [
@@ -161,6 +164,7 @@ def test_every_item_is_in_its_dictionary(
     assert single(database, sql) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("what", "sql", "low", "high"),
     [
@@ -195,6 +199,7 @@ def test_the_record_has_the_habits_of_the_real_one(
     assert low <= single(database, f"select {sql}") <= high, what
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("child", "parent", "key"),
     [
@@ -223,6 +228,7 @@ def test_rows_refer_to_rows_that_are_there(
     assert single(database, orphans) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["diagnoses", "procedures"])
 def test_every_code_has_its_title(database: duckdb.DuckDBPyConnection, kind: str) -> None:
     untitled = f"""select count(*) from hosp.{kind}_icd c where not exists (
@@ -232,6 +238,7 @@ def test_every_code_has_its_title(database: duckdb.DuckDBPyConnection, kind: str
     assert single(database, twice) == 0
 
 
+@pytest.mark.slow
 def test_what_ends_or_changes_an_order_names_it(database: duckdb.DuckDBPyConnection) -> None:
     loose = """select count(*) from hosp.poe o left join hosp.poe b on b.poe_id = o.discontinue_of_poe_id
         where o.transaction_type <> 'New' and (

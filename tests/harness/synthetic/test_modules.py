@@ -12,6 +12,9 @@ from tests.harness.synthetic.conftest import single
 Rows = list[tuple[str, int]]
 
 
+pytestmark = pytest.mark.slow
+
+
 def texts(database: duckdb.DuckDBPyConnection, table: str) -> list[str]:
     return [text for (text,) in database.execute(f"select text from note.{table}").fetchall()]
 

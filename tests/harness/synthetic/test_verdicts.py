@@ -63,6 +63,7 @@ def carriers(world: SyntheticWorld, scenario: Scenario) -> list[PlantedCase]:
     return [case for case in world.planted if case.scenario == scenario.id]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.slug)
 def test_every_plant_comes_to_its_verdict(world: SyntheticWorld, scenario: Scenario, tmp_path: Path) -> None:
     assert wrong(world, scenario, tmp_path) == {}

@@ -48,6 +48,7 @@ def test_a_part_of_a_stated_release_differs_from_its_published_counts(
     assert table(report, "note.discharge").status == "not compared"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("statement", "name", "problem"),
     [

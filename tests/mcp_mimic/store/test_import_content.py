@@ -26,6 +26,7 @@ def everything(store: Path) -> Stored:
         return {name: connection.sql(f"FROM store.{name}").fetchall() for name in TABLES}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", [".csv", pytest.param(".parquet", marks=pytest.mark.slow)])
 def test_csv_and_parquet_give_the_same_store_as_gzip(tmp_path: Path, small_store: Store, suffix: str) -> None:
     manifest = import_store([write_hospital(tmp_path / "source", suffix=suffix)], tmp_path / "store")

@@ -89,6 +89,7 @@ def _told(
     return counts, pages
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(rows=charts(), data=st.data())
 def test_rows_in_memory_are_counted_paged_and_ordered_as_the_database_does(
