@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
-from bench import calls, imports, load, m3, slices, starts
+from bench import calls, cohorts, imports, load, m3, slices, starts
 from bench.machine import ShortageError
 from bench.place import Place, say
 from bench.report import Figure, Outcome, Skipped, table, write
@@ -25,6 +25,7 @@ def parts(place: Place, soak: float) -> dict[str, Callable[[], Iterator[Outcome]
         "load": partial(load.measure, place, soak),
         "imports": partial(imports.measure, place),
         "notes": partial(calls.notes, place),
+        "cohorts": partial(cohorts.measure, place),
     }
 
 
