@@ -181,8 +181,8 @@ def _add_inputs(chart: Chart, admission: Admission, stay: Segment, rng: Random) 
     _add_maintenance(chart, place, rng)
     ventilation = chart.ventilated(stay)
     if ventilation:
-        _add_drip(chart, place, 222168, ventilation, (30, "mcg/kg/min"), rng)
-        _add_drip(chart, place, 225942, ventilation, (75, "mcg/hour"), rng)
+        for itemid, usual in ((222168, (30, "mcg/kg/min")), (225942, (75, "mcg/hour"))):
+            _add_drip(chart, place, itemid, _after_planted(chart, itemid, ventilation), usual, rng)
     if chart.person.condition == "sepsis" or rng.random() < 0.2:
         start = minute(stay.start + timedelta(minutes=rng.randint(20, 240)))
         end = min(start + timedelta(hours=rng.uniform(6, 40)), stay.end)
@@ -192,6 +192,17 @@ def _add_inputs(chart: Chart, admission: Admission, stay: Segment, rng: Random) 
     while time < stay.end:
         _add_small(chart, place, time, rng)
         time = minute(time + timedelta(minutes=rng.randint(100, 360)))
+
+
+def _after_planted(chart: Chart, itemid: int, span: tuple[datetime, datetime]) -> tuple[datetime, datetime]:
+    """The part of the span that comes half an hour after the plant's rows of that drip."""
+    events = chart.case.plant.event if chart.case.plant else ()
+    ends = [
+        chart.index_time + event.ends + timedelta(minutes=30 + event.jitter_minutes)
+        for event in events
+        if event.item == itemid and event.ends is not None
+    ]
+    return minute(max([span[0], *ends])), span[1]
 
 
 def _add_maintenance(chart: Chart, place: tuple[Admission, Segment], rng: Random) -> None:

@@ -59,6 +59,7 @@ def test_a_planted_ph_has_companions_that_go_with_it_and_with_the_serum(
         assert float(gas[50802]) == pytest.approx(base_excess(ph, of_gas), abs=0.51)
 
 
+@pytest.mark.slow
 def test_every_gas_obeys_the_equations(ask: Any) -> None:
     gases = ask(
         """select max(valuenum) filter (itemid = 50820), max(valuenum) filter (itemid = 50818),
@@ -73,6 +74,7 @@ def test_every_gas_obeys_the_equations(ask: Any) -> None:
         assert excess == pytest.approx(base_excess(ph, bicarbonate(ph, pco2)), abs=0.51)
 
 
+@pytest.mark.slow
 def test_gas_and_serum_of_the_same_hour_have_the_same_bicarbonate(ask: Any) -> None:
     ((worst, usual),) = ask(
         """select max(abs(gap)), quantile_cont(abs(gap), 0.95) from (
@@ -85,6 +87,7 @@ def test_gas_and_serum_of_the_same_hour_have_the_same_bicarbonate(ask: Any) -> N
     assert worst <= 9
 
 
+@pytest.mark.slow
 def test_venous_blood_has_less_oxygen(ask: Any) -> None:
     found = {
         kind: (highest, median)
@@ -98,6 +101,7 @@ def test_venous_blood_has_less_oxygen(ask: Any) -> None:
     assert found["VEN."][1] + 30 < found["ART."][1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("low", "potassium"), [(8, 1), (10, 0)])
 def test_a_reported_gap_is_the_sum_that_its_range_tells(ask: Any, low: int, potassium: int) -> None:
     gaps = ask(
@@ -112,6 +116,7 @@ def test_a_reported_gap_is_the_sum_that_its_range_tells(ask: Any, low: int, pota
     assert max(abs(reported - max(1, summed)) for reported, summed in gaps) <= 0.51
 
 
+@pytest.mark.slow
 def test_a_planted_haemoglobin_has_its_haematocrit_and_indices(ask: Any) -> None:
     counts = ask(
         """select max(valuenum) filter (itemid = 51222), max(valuenum) filter (itemid = 51221),
@@ -126,6 +131,7 @@ def test_a_planted_haemoglobin_has_its_haematocrit_and_indices(ask: Any) -> None
         assert cells * mass / 10 == pytest.approx(haemoglobin, abs=0.15)
 
 
+@pytest.mark.slow
 def test_women_have_their_own_reference_ranges(ask: Any) -> None:
     found = ask(
         """select l.itemid, p.gender, list(distinct (l.ref_range_lower, l.ref_range_upper))
@@ -144,6 +150,7 @@ def test_women_have_their_own_reference_ranges(ask: Any) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_a_flag_follows_the_patients_own_range(ask: Any) -> None:
     assert (
         ask(

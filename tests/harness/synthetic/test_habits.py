@@ -245,3 +245,28 @@ def test_a_summary_names_the_procedures_that_are_coded(ask: Any) -> None:
           and exists (from hosp.procedures_icd p where p.hadm_id = n.hadm_id)"""
     )
     assert rows == []
+
+
+def test_a_drip_does_not_run_twice_at_once(ask: Any) -> None:
+    assert (
+        ask(
+            """with drip as (
+            select stay_id, itemid, orderid, starttime, endtime from icu.inputevents
+            where rate is not null and ordercategorydescription = 'Continuous Med')
+        select a.itemid, a.stay_id from drip a join drip b
+            on a.stay_id = b.stay_id and a.itemid = b.itemid and a.orderid <> b.orderid
+        where a.starttime < b.endtime and b.starttime < a.endtime"""
+        )
+        == []
+    )
+
+
+def test_nobody_injects_heparin_under_the_skin_while_it_is_infused(ask: Any) -> None:
+    assert (
+        ask(
+            """select e.subject_id, e.charttime from icu.inputevents i join hosp.emar e
+            on e.subject_id = i.subject_id and e.charttime between i.starttime and i.endtime
+        where i.itemid = 225152 and e.medication = 'Heparin' and e.event_txt = 'Administered'"""
+        )
+        == []
+    )
