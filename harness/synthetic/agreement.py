@@ -10,6 +10,7 @@ background's specimens as in planted ones:
   total CO2 is bicarbonate and dissolved CO2; the base excess is that of the extracellular fluid,
   0.93 * (bicarbonate - 24.4 + 14.8 * (pH - 7.4)) (Siggaard-Andersen, Scand J Clin Lab Invest 1977; 37 Suppl 146);
 - venous blood has less oxygen than arterial blood, and a higher oxygen is that of an artery;
+- where creatinine is high, urea nitrogen is at least ten times as high (a parameter of the simulation);
 - a haematocrit is about three times the haemoglobin, and the red cells' indices follow from the count.
 """
 
@@ -22,6 +23,8 @@ from harness.synthetic.labs import result
 from harness.synthetic.physiology import lab_item
 
 _SODIUM, _POTASSIUM, _CHLORIDE, _BICARBONATE, _GAP = 50983, 50971, 50902, 50882, 50868
+_CREATININE, _UREA = 50912, 51006
+_RAISED, _LEAST_RATIO = 1.5, 10.0
 _PH, _PCO2, _PO2, _TOTAL_CO2, _BASE_EXCESS, _SPECIMEN_TYPE = 50820, 50818, 50821, 50804, 50802, 52033
 _HAEMOGLOBIN, _HAEMATOCRIT, _RED_CELLS, _MCV, _MCH, _MCHC = 51222, 51221, 51279, 51250, 51248, 51249
 _PK, _SOLUBILITY = 6.105, 0.0307
@@ -46,12 +49,17 @@ def agree(chart: Chart) -> None:
         if row["itemid"] == _BICARBONATE and row.get("valuenum") is not None
     )
     with_potassium = counts_potassium(chart)
+    ratio = rng.uniform(11, 18)
     for specimen in specimens.values():
         values = {
             item: float(row["valuenum"]) for item, row in specimen.items() if row.get("valuenum") is not None
         }
         if _GAP in specimen:
             _settle_gap(chart, specimen, values, with_potassium)
+        if _UREA in values and values.get(_CREATININE, 0) >= _RAISED:
+            least = _LEAST_RATIO * values[_CREATININE]
+            if values[_UREA] < least and not specimen[_UREA].get("_planted"):
+                _write(chart, specimen, _UREA, values[_CREATININE] * ratio * rng.uniform(0.93, 1.07))
         if _HAEMATOCRIT in values and _HAEMOGLOBIN in values:
             _settle_count(chart, specimen, values, rng)
         if _PH in values:

@@ -172,3 +172,14 @@ def test_few_results_are_stored_before_the_draw_and_no_planted_one(tmp_path: Pat
         planted = [row for row in chart.rows["hosp.labevents"] if row.get("_planted")]
         assert len(planted) == 30
         assert all(row["storetime"] > row["charttime"] for row in planted)
+
+
+def test_urea_goes_with_a_high_creatinine(tmp_path: Path) -> None:
+    body = (
+        'suppress = [{ source = "hosp.labevents", items = [50912], from = "-9d", to = "+9d" }]\n'
+        'event = [{ source = "hosp.labevents", item = 50912, at = "+5h", value = 2.6 }]\n'
+    )
+    for number in range(6):
+        chart = plant_one(tmp_path, body, number=number)
+        chemistry = specimen_of(chart, 50912, 5 * HOUR)
+        assert 26 <= float(chemistry[51006]) <= 56
