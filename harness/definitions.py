@@ -35,7 +35,7 @@ def tables_read(adjudicate_sql: str) -> frozenset[str]:
 
 @cache
 def _macros() -> dict[str, str]:
-    """Each macro of adjudication.sql with its text; none of them calls another one."""
+    """Each macro of adjudication.sql with its text; none of them calls another one that reads a table."""
     text = re.sub(r"^\s*--.*$", "", _text("adjudication"), flags=re.MULTILINE)
     parts = _MACRO.split(text)[1:]
     return dict(zip(parts[0::2], parts[1::2], strict=True))

@@ -5,34 +5,49 @@
 -- The sources of the rules are MIMIC-IV's documentation and the catalogue's shared conventions; none was
 -- reviewed by a clinician.
 
--- Laboratory results of these items that are a number. A cancelled, insufficient or lost specimen is none;
+-- Whether a row of hosp.labevents is a result. A cancelled, insufficient or lost specimen has none;
 -- "QNS to verify hemolysis" speaks of the check alone. A number that no patient has is none: creatinine outside
 -- (0, 150] mg/dL, sodium outside [80, 200], potassium outside (0, 30] and lactate outside (0, 40] mmol/L, glucose
 -- outside (0, 10000] mg/dL, haemoglobin outside (0, 30] g/dL (the catalogue's ranges); white cells outside (0, 1000] and
--- platelets of 0 K/uL (ours). What is left of one item at one draw time is averaged.
+-- platelets of 0 K/uL (ours).
+create or replace temp macro is_result(itemid, valuenum, value, comments) as
+    valuenum is not null
+    and not regexp_matches(
+        regexp_replace(concat_ws(' ', value, comments), 'qns to verify( hemolysis)?', '', 'gi'),
+        'cancel|not sufficient|\bqns\b|specimen lost|lost specimen', 'i')
+    and case
+        when itemid = 50912 then valuenum > 0 and valuenum <= 150
+        when itemid = 50983 then valuenum between 80 and 200
+        when itemid in (50971, 50822) then valuenum > 0 and valuenum <= 30
+        when itemid in (50931, 50809) then valuenum > 0 and valuenum <= 10000
+        when itemid = 50813 then valuenum > 0 and valuenum <= 40
+        when itemid in (51222, 50811) then valuenum > 0 and valuenum <= 30
+        when itemid = 51301 then valuenum > 0 and valuenum <= 1000
+        when itemid = 51265 then valuenum > 0
+        else true
+    end;
+
+-- Laboratory results of these items that are a number; those of one item at one draw time are averaged.
 -- value: in the item's unit; eid: of the row with the lowest id; eids: all of them.
 create or replace temp macro lab_results(items) as table
 select
     task_id, itemid, charttime, avg(valuenum) as value, max(available_at) as available_at,
     arg_min(eid, labevent_id) as eid, list(eid order by labevent_id) as eids, min(specimen_id) as specimen_id
 from hosp.labevents
-where itemid in (select unnest(items))
-  and valuenum is not null
-  and not regexp_matches(
-      regexp_replace(concat_ws(' ', value, comments), 'qns to verify( hemolysis)?', '', 'gi'),
-      'cancel|not sufficient|\bqns\b|specimen lost|lost specimen', 'i')
-  and case
-      when itemid = 50912 then valuenum > 0 and valuenum <= 150
-      when itemid = 50983 then valuenum between 80 and 200
-      when itemid in (50971, 50822) then valuenum > 0 and valuenum <= 30
-      when itemid in (50931, 50809) then valuenum > 0 and valuenum <= 10000
-      when itemid = 50813 then valuenum > 0 and valuenum <= 40
-      when itemid in (51222, 50811) then valuenum > 0 and valuenum <= 30
-      when itemid = 51301 then valuenum > 0 and valuenum <= 1000
-      when itemid = 51265 then valuenum > 0
-      else true
-  end
+where itemid in (select unnest(items)) and is_result(itemid, valuenum, value, comments)
 group by task_id, itemid, charttime;
+
+-- The same of what was known by a moment: a result of the same draw that came later takes nothing from it.
+create or replace temp macro lab_results_known(items, moment) as table
+select
+    l.task_id, l.itemid, l.charttime, avg(l.valuenum) as value, max(l.available_at) as available_at,
+    arg_min(l.eid, l.labevent_id) as eid, list(l.eid order by l.labevent_id) as eids,
+    min(l.specimen_id) as specimen_id
+from hosp.labevents l
+join task using (task_id)
+where l.itemid in (select unnest(items)) and l.available_at <= moment
+  and is_result(l.itemid, l.valuenum, l.value, l.comments)
+group by l.task_id, l.itemid, l.charttime;
 
 -- eMAR rows whose drug has such a name. what: 'given'; 'verb_lost' where only "in Other Location" or
 -- "Delayed" is left of the event, which is neither a dose nor proof of none; else 'not_given' (Not Given,

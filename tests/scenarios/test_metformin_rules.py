@@ -67,6 +67,8 @@ CASES = {
     "an older draw that came later does not": (
         chart(creatinine(-8 * HOUR, 1.0, stored=-1), creatinine(-6 * HOUR, 2.0, stored=-5 * HOUR)), YES),
     "two rows of one draw are averaged": (chart(creatinine(-360, 1.8), creatinine(-360, 2.0)), YES),
+    "of two rows of one draw the one known at the dose": (
+        chart(creatinine(-360, 2.0), creatinine(-360, 1.0, stored=1)), YES),
     "stored at the dose": (at_six(1.0, creatinine(-30, 2.0, stored=0)), YES),
     "stored a minute after it": (at_six(1.0, creatinine(-30, 2.0, stored=1)), NO),
     "drawn at the dose and stored at once": (at_six(1.0, creatinine(0, 2.0)), YES),

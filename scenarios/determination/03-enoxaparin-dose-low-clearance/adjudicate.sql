@@ -50,10 +50,9 @@ regimen as (
 ),
 creatinine as (
     select l.task_id, l.eids, l.charttime, l.value
-    from lab_results([50912]) l
+    from lab_results_known([50912], index_time) l
     join span s using (task_id)
     where l.charttime between s.t - interval 72 hour and s.t
-      and l.available_at <= s.t
     qualify row_number() over (partition by l.task_id order by l.charttime desc) = 1
 ),
 weighed as (

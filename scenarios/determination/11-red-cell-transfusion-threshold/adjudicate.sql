@@ -31,17 +31,10 @@ span as (
     from task k
 ),
 known as (
-    -- row by row: what came after T takes nothing from a result of the same draw that was known
-    select
-        l.task_id, list(l.eid order by l.labevent_id) as eids, l.itemid, l.charttime, max(l.available_at) as available_at,
-        round(avg(l.valuenum), 6) as value, any_value(s.latest_by) as latest_by
-    from lab_results([51222, 50811]) r
-    join hosp.labevents l using (task_id, itemid, charttime)
+    select l.task_id, l.eids, l.itemid, l.charttime, l.available_at, round(l.value, 6) as value, s.latest_by
+    from lab_results_known([51222, 50811], index_time) l
     join span s using (task_id)
-    where list_contains(r.eids, l.eid)
-      and l.charttime >= s.opens and l.available_at <= s.t
-      and (l.itemid = 51222 or s.gas_counts)
-    group by l.task_id, l.itemid, l.charttime
+    where l.charttime >= s.opens and (l.itemid = 51222 or s.gas_counts)
 ),
 haemoglobin as (
     select * from known

@@ -40,9 +40,9 @@ last_glucose as (  -- of one moment: chemistry, gas analyser, finger stick; the 
 ),
 lab as (
     select l.task_id, l.itemid, l.charttime, l.specimen_id, l.eids, round(l.value, 6) as value, s.t
-    from lab_results([50983, 50902, 50882, 50820, 51567]) l
+    from lab_results_known([50983, 50902, 50882, 50820, 51567], index_time) l
     join span s using (task_id)
-    where l.charttime <= s.t and l.available_at <= s.t
+    where l.charttime <= s.t
 ),
 panel as (
     select n.task_id, n.charttime, n.eids as sodium, c.eids as chloride, b.eids as bicarbonate,

@@ -23,9 +23,8 @@ span as (
 ),
 creatinine as (
     select l.task_id, l.eid, l.eids, l.charttime, l.value
-    from lab_results([50912]) l
+    from lab_results_known([50912], index_time) l
     join span s using (task_id)
-    where l.available_at <= s.t
 ),
 latest as (
     select c.*
