@@ -19,6 +19,7 @@ _HOURLY = {
 _MEAN_PRESSURE = 220181
 _HEIGHT_CM, _HEIGHT_INCHES = 226730, 226707
 _CODE_STATUS = 223758
+_KEPT_BEFORE, _KEPT_AFTER = timedelta(hours=1), timedelta(hours=3)
 _RARELY_MISSED = (_HEART_RATE,)
 _VERBAL, _TUBED = 223900, "No Response-ETT"
 _SCORES = {
@@ -112,7 +113,10 @@ class _Flowsheet:
             morning += timedelta(days=1)
 
     def add_hours(self) -> None:
-        """The hourly and four-hourly rows; now and then one hour is missed, never two in a row."""
+        """The hourly and four-hourly rows; now and then one hour is missed, never two in a row.
+
+        None is missed around the index time, where a row that is stored late would make a silence of it.
+        """
         rng, start = self._rng, self._stay.start
         wander = dict.fromkeys(_HOURLY, 0.0)
         time = start.replace(second=0) + timedelta(minutes=rng.randint(1, 9))
@@ -120,7 +124,9 @@ class _Flowsheet:
         ventilation = self._chart.ventilated(self._stay)
         missed, number = False, 0
         while time < self._stay.end:
+            since = time - self._chart.index_time
             missed = not missed and number > 0 and rng.random() < 0.05
+            missed = missed and not -_KEPT_BEFORE <= since <= _KEPT_AFTER
             if not missed:
                 self._add_hour(time, wander)
                 if number % 4 == 0:

@@ -1,5 +1,6 @@
 from collections.abc import Callable
 from datetime import timedelta
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -384,3 +385,12 @@ def test_a_heparin_infusion_is_charted_by_its_rate(tmp_path: Path) -> None:
     assert (given["dose_given"], given["product_code"]) == (None, "HEPPREMIX")
     (drug,) = [r for r in chart.rows["hosp.prescriptions"] if r["pharmacy_id"] == dose["pharmacy_id"]]
     assert (drug["route"], drug["formulary_drug_cd"]) == ("IV DRIP", "HEPPREMIX")
+
+
+def test_no_hour_is_missed_around_the_index_time(tmp_path: Path) -> None:
+    for number in range(12):
+        chart = plant_one(tmp_path, "stay = { icu_hours = 60 }\n", anchor="unit", number=number)
+        times = sorted(row["charttime"] for row in rows_of(chart, "icu.chartevents", 220045))
+        after = [time for time in times if timedelta(0) <= time - chart.index_time <= 3 * HOUR]
+        assert len(after) >= 3
+        assert all(later - earlier <= 1.2 * HOUR for earlier, later in pairwise(after))
