@@ -4,6 +4,7 @@ The text that is served is Markdown, whatever the original's `format`: a documen
 there once its manifest entry names a Markdown file made of it. An entry without a file is known, not here.
 """
 
+import errno
 import os
 import stat
 import tomllib
@@ -50,7 +51,10 @@ class Entry(BaseModel):
     @field_validator("path")
     @classmethod
     def _inside(cls, path: str | None) -> str | None:
-        if path is not None and (Path(path).is_absolute() or ".." in Path(path).parts):
+        if path is None:
+            return path
+        parts = Path(path).parts
+        if not parts or ".." in parts or Path(path).is_absolute() or "\0" in path:
             raise ValueError("a path lies inside the corpus folder")
         return path
 
@@ -127,7 +131,7 @@ class Corpus:
     def _read(self, entry: Entry | None) -> Document | None:
         if entry is None or entry.path is None:
             return None
-        return Document(entry, _read_text(self._folder / entry.path))
+        return Document(entry, _read_text(self._folder, entry.path))
 
 
 def open_corpus(folder: Path) -> Corpus:
@@ -141,7 +145,7 @@ def open_corpus(folder: Path) -> Corpus:
 def read_manifest(folder: Path) -> tuple[Entry, ...]:
     """The documents that a folder's manifest names, here or not; SettingsError says what is wrong with it."""
     try:
-        manifest = _Manifest.model_validate(tomllib.loads(_read_text(folder / MANIFEST)))
+        manifest = _Manifest.model_validate(tomllib.loads(_read_text(folder, MANIFEST)))
     except tomllib.TOMLDecodeError as error:
         raise SettingsError(f"{folder / MANIFEST} is not TOML: {error}", _REMEDY) from error
     except ValidationError as error:
@@ -158,11 +162,18 @@ def _as_sections(text: str) -> list[Section]:
     return [Section(section.title, section.start, section.end) for section in policy_sections(text)]
 
 
-def _read_text(path: Path) -> str:
+def _read_text(folder: Path, below: str) -> str:
+    """The text of a file below a folder, on the way to which no part is a link; SettingsError otherwise."""
+    path = folder / below
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        fd = _open_below(folder, Path(below).parts)
     except OSError as error:
-        raise SettingsError(f"{path} cannot be read: {error.strerror}", _REMEDY) from error
+        what = (
+            f"{error.strerror}, or it is a link"
+            if error.errno in (errno.ENOTDIR, errno.ELOOP)
+            else error.strerror
+        )
+        raise SettingsError(f"{path} cannot be read: {what}", _REMEDY) from error
     try:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
             raise SettingsError(f"{path} is no regular file", _REMEDY)
@@ -176,3 +187,17 @@ def _read_text(path: Path) -> str:
         return data.decode()
     except UnicodeDecodeError as error:
         raise SettingsError(f"{path} is not UTF-8", _REMEDY) from error
+
+
+def _open_below(folder: Path, parts: tuple[str, ...]) -> int:
+    """A descriptor of the file, each part opened in the one before it: nothing can be put in between."""
+    flags = os.O_RDONLY | os.O_CLOEXEC
+    fd = os.open(folder, flags | os.O_DIRECTORY)
+    for place, part in enumerate(parts, start=1):
+        kind = os.O_DIRECTORY if place < len(parts) else os.O_NONBLOCK
+        try:
+            inner = os.open(part, flags | os.O_NOFOLLOW | kind, dir_fd=fd)
+        finally:
+            os.close(fd)
+        fd = inner
+    return fd

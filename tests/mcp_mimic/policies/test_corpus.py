@@ -114,6 +114,8 @@ def test_a_document_whose_text_is_not_here_is_known_and_absent(tmp_path: Path) -
             "[manifest]\nschema = 1\n" + ENTRY.format(id="a", format="md", path='path = "none.md"'),
             "cannot be read",
         ),
+        ("[manifest]\nschema = 1\n" + ENTRY.format(id="a", format="md", path='path = ""'), "inside"),
+        ("[manifest]\nschema = 1\n" + ENTRY.format(id="a", format="md", path='path = "a\\u0000b"'), "inside"),
         ("[manifest]\nschema = 1\n" + 2 * ENTRY.format(id="a", format="md", path=""), "twice"),
     ],
 )
@@ -138,6 +140,28 @@ def test_a_link_a_folder_and_bytes_are_no_document(tmp_path: Path) -> None:
         make(folder / "p.md")
         with pytest.raises(SettingsError):
             open_corpus(folder)
+
+
+def test_no_folder_on_the_way_to_a_document_is_a_link(tmp_path: Path) -> None:
+    elsewhere, folder = tmp_path / "elsewhere", tmp_path / "corpus"
+    (elsewhere / "in").mkdir(parents=True)
+    (elsewhere / "in" / "key.md").write_text("## 1 Key\n\nsecret\n")
+    folder.mkdir()
+    (folder / "manifest.toml").write_text(
+        "[manifest]\nschema = 1\n" + ENTRY.format(id="key", format="md", path='path = "house/in/key.md"')
+    )
+    (folder / "house").symlink_to(elsewhere)
+    with pytest.raises(SettingsError, match="or it is a link"):
+        open_corpus(folder)
+    (folder / "house").unlink()
+    (folder / "house").mkdir()
+    (folder / "house" / "in").symlink_to(elsewhere / "in")
+    with pytest.raises(SettingsError, match="or it is a link"):
+        open_corpus(folder)
+    (folder / "house" / "in").unlink()
+    (elsewhere / "in").rename(folder / "house" / "in")
+    (tmp_path / "named").symlink_to(folder)
+    assert open_corpus(tmp_path / "named").document("key")
 
 
 def test_a_folder_without_a_manifest_is_no_corpus(tmp_path: Path) -> None:
