@@ -132,6 +132,8 @@ class Fetcher:
         here, validator = part.resume(url)
         going_on = {} if validator is None or not here else {"Range": f"bytes={here}-", "If-Range": validator}
         with self._open(_address(url), going_on) as (response, address):
+            if response.status_code in (200, 206):
+                _require_plain(response, address)
             if response.status_code == 416:
                 part.drop()
                 raise _AgainError("the part that is here does not fit any more", 0)
@@ -148,10 +150,9 @@ class Fetcher:
 
     def _receive(self, response: httpx.Response, part: Part, address: httpx.URL) -> None:
         started = time.monotonic()
-        encoded = response.headers.get("content-encoding", "identity") != "identity"
         with part.file.open("ab") as file:
             try:
-                for piece in response.iter_bytes() if encoded else response.iter_raw():
+                for piece in response.iter_raw():
                     file.write(piece)
                     if file.tell() > LARGEST or time.monotonic() - started > _LONGEST_DOWNLOAD:
                         break
@@ -224,13 +225,14 @@ class Fetcher:
         """The rules of a site: none if it has no robots.txt; while it cannot be read, nothing is fetched."""
         with self._open(url.copy_with(raw_path=b"/robots.txt", fragment=None), {}, robots=False) as (
             response,
-            _,
+            address,
         ):
             if response.status_code != 200:
                 return Robots()
+            _require_plain(response, address)
             data = b""
             try:
-                for piece in response.iter_bytes():
+                for piece in response.iter_raw():
                     data += piece
                     if len(data) > _ROBOTS_BYTES:
                         break
@@ -255,6 +257,15 @@ def _next(url: httpx.URL, location: str) -> httpx.URL:
         raise CorpusError(f"{url} redirects to {location[:200]!r}, which is no address", _BROWSER) from error
 
 
+def _require_plain(response: httpx.Response, address: httpx.URL) -> None:
+    """CorpusError if the body is packed: it was asked for plain, and a small one can unpack to any size."""
+    packed = str(response.headers.get("content-encoding", "identity")).strip()
+    if packed.lower() != "identity":
+        raise CorpusError(
+            f"{address} came packed ({packed[:40]!r}), which was not asked for: it is not unpacked", _BROWSER
+        )
+
+
 def _refusal(address: httpx.URL, response: httpx.Response) -> CorpusError:
     status = response.status_code
     if status in (401, 402, 403, 451):
@@ -270,8 +281,6 @@ def _refusal(address: httpx.URL, response: httpx.Response) -> CorpusError:
 def _validator(headers: httpx.Headers) -> str | None:
     """What tells two editions apart byte by byte: a strong ETag, else the date of the last change."""
     etag = headers.get("etag", "")
-    if headers.get("content-encoding", "identity") != "identity":
-        return None
     return str(etag) if etag.startswith('"') else headers.get("last-modified") or None
 
 

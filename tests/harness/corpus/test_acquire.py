@@ -1,6 +1,8 @@
 """Acquiring by script, from a site on this machine: what comes, what is refused, what goes on."""
 
+import gzip
 import ssl
+import tracemalloc
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -235,6 +237,22 @@ def test_a_document_that_is_too_large_is_left(
     part = Part(tmp_path / "part")
     with pytest.raises(CorpusError, match="is larger than 500 bytes"):
         guest.fetcher.fetch(site.url("/a.pdf"), part)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "gzip, gzip", "GZIP", "br", "identity, gzip"])
+@pytest.mark.parametrize("packed", ["/a.pdf", "/robots.txt"])
+def test_what_comes_packed_is_not_unpacked(
+    tmp_path: Path, site: Site, guest: Guest, packed: str, encoding: str
+) -> None:
+    bomb = gzip.compress(gzip.compress(bytes(20_000_000)))
+    site.replies["/a.pdf"] = [Reply(PDF)]
+    site.replies[packed] = [Reply(bomb, headers={"Content-Encoding": encoding, "ETag": '"one"'})]
+    tracemalloc.start()
+    with pytest.raises(CorpusError, match="came packed"):
+        guest.fetcher.fetch(site.url("/a.pdf"), Part(tmp_path / "part"))
+    assert tracemalloc.get_traced_memory()[1] < 10_000_000
+    tracemalloc.stop()
     assert not list(tmp_path.iterdir())
 
 
