@@ -13,13 +13,24 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from harness.corpus.lock import LOCK, Format, Lock, Record, digest, read_lock, write_lock, write_whole
+from harness.corpus.lock import (
+    LOCK,
+    ORIGINALS,
+    Format,
+    Lock,
+    Record,
+    digest,
+    original_file,
+    read_lock,
+    write_lock,
+    write_whole,
+)
 from harness.corpus.manifest import known_entries, manifest_text
 from harness.data import data_folder
 from harness.errors import CorpusError
 from mcp_mimic.policies.corpus import MANIFEST, Entry
 
-ORIGINALS, TEXTS = "originals", "text"
+TEXTS = "text"
 LARGEST = 100_000_000
 """Bytes that an original may have."""
 
@@ -47,7 +58,7 @@ class LocalCorpus:
 
     def original(self, name: str, form: Format) -> Path:
         """Where the original of a document belongs."""
-        return self.path / ORIGINALS / f"{name}.{form}"
+        return self.path / original_file(name, form)
 
     def text(self, name: str) -> Path:
         """Where its Markdown belongs."""
@@ -141,3 +152,16 @@ def _require_own(path: Path) -> None:
             f"{path} has a {MANIFEST} that `harness corpus` did not write",
             "name a new folder with --corpus, and add documents of your own to the manifest there",
         )
+    if path.is_dir():
+        _require_no_links(path)
+
+
+def _require_no_links(path: Path) -> None:
+    """CorpusError if a link lies in the folder: what is written or removed there would be so elsewhere."""
+    for folder, folders, files in os.walk(path):
+        for name in (*folders, *files):
+            if (found := Path(folder) / name).is_symlink():
+                raise CorpusError(
+                    f"{found} is a link, and a corpus has only files of its own",
+                    "put what it leads to in its place, or remove it",
+                )

@@ -1,16 +1,23 @@
 """What a local corpus remembers of its documents: lock.json, beside them."""
 
 import json
+import re
 from hashlib import sha256
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from harness.errors import CorpusError
+from mcp_mimic.policies.corpus import DOCUMENT_ID
 
-LOCK = "lock.json"
+LOCK, ORIGINALS = "lock.json", "originals"
 Format = Literal["md", "html", "pdf"]
+
+
+def original_file(name: str, form: Format) -> str:
+    """Where a document's original belongs, below the folder."""
+    return f"{ORIGINALS}/{name}.{form}"
 
 
 class _Strict(BaseModel):
@@ -60,6 +67,16 @@ class Lock(_Strict):
     schema_: Literal[1] = Field(default=1, alias="schema")
     documents: dict[str, Record] = {}
 
+    @model_validator(mode="after")
+    def _own_places(self) -> Self:
+        """A lock from elsewhere must name no file but the one that the harness would write."""
+        for name, record in self.documents.items():
+            if not re.fullmatch(DOCUMENT_ID, name) or record.original.file != original_file(
+                name, record.original.format
+            ):
+                raise ValueError(f"{name}: its file is {record.original.file!r}, which is not its place")
+        return self
+
 
 def read_lock(folder: Path) -> Lock:
     """The folder's lock; empty if it has none. CorpusError if it cannot be read."""
@@ -92,8 +109,10 @@ def write_whole(path: Path, data: bytes) -> None:
     if path.is_file() and not path.is_symlink() and path.read_bytes() == data:
         return
     draft = path.with_name(f".{path.name}.draft")
+    draft.unlink(missing_ok=True)
     try:
-        draft.write_bytes(data)
+        with draft.open("xb") as file:
+            file.write(data)
         draft.replace(path)
     finally:
         draft.unlink(missing_ok=True)

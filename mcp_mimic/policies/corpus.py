@@ -22,6 +22,7 @@ from mcp_mimic.text.prose import Prose
 from mcp_mimic.text.sections import Section
 
 MANIFEST = "manifest.toml"
+DOCUMENT_ID = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$"
 _MAX_BYTES = 8_000_000
 _REMEDY = "name a folder with a manifest.toml and its documents with --corpus"
 
@@ -31,7 +32,7 @@ class Entry(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    id: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$")
+    id: str = Field(pattern=DOCUMENT_ID)
     title: str
     publisher: str
     year: int | None = None

@@ -203,6 +203,49 @@ def test_folders_that_are_not_ones_to_change_are_left_alone(tmp_path: Path, caps
     assert (foreign / "manifest.toml").read_text() == "[manifest]\nschema = 1\n"
 
 
+@pytest.mark.parametrize(
+    ("name", "file"),
+    [
+        (PDF_ID, "../victim.txt"),
+        (PDF_ID, f"originals/{HTML_ID}.pdf"),
+        ("../victim", "originals/../victim.pdf"),
+    ],
+)
+def test_a_lock_from_elsewhere_names_no_file_but_the_documents_own(
+    folder: Path, name: str, file: str, capsys: Captured
+) -> None:
+    add(folder, PDF_ID, guideline_pdf())
+    victim = folder / file
+    victim.write_text("mine")
+    lock = json.loads((folder / "lock.json").read_bytes())
+    record = lock["documents"].pop(PDF_ID)
+    lock["documents"][name] = {**record, "original": {**record["original"], "file": file}}
+    (folder / "lock.json").write_text(json.dumps(lock))
+    download = folder.parent / "new.html"
+    download.write_bytes(GUIDELINE_HTML)
+    arguments = ["add", str(download), "--as", PDF_ID, "--replace", "--corpus", str(folder)]
+    assert run(["corpus", *arguments]) == 2
+    assert "which is not its place" in capsys.readouterr().err
+    assert victim.read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    "link", ["house", "originals", "text", "originals/x.pdf", ".lock", ".lock.json.draft"]
+)
+def test_nothing_is_written_through_a_link(folder: Path, link: str, capsys: Captured) -> None:
+    elsewhere = folder.parent / "elsewhere"
+    elsewhere.mkdir()
+    (folder / "originals").mkdir(parents=True)
+    if link == "originals":
+        (folder / link).rmdir()
+    (folder / link).symlink_to(elsewhere)
+    download = folder.parent / "new.html"
+    download.write_bytes(GUIDELINE_HTML)
+    assert run(["corpus", "add", str(download), "--as", HTML_ID, "--corpus", str(folder)]) == 2
+    assert "is a link" in capsys.readouterr().err
+    assert not list(elsewhere.iterdir())
+
+
 def test_one_process_at_a_time_changes_a_folder(folder: Path) -> None:
     with change_corpus(folder), pytest.raises(CorpusError, match="by another process"), change_corpus(folder):
         pass
