@@ -102,6 +102,7 @@ def build_tasks(
     """
     tell = progress or (lambda _: None)
     key = choose_key(store.manifest.classification, key)
+    scenarios = [scenario.on(store.manifest.classification) for scenario in scenarios]
     before = _read_manifest(out, store)
     tasks: dict[str, tuple[CohortRow, TaskFiles]] = {}
     for scenario, cases in _cases(rows, scenarios, key):

@@ -15,7 +15,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from harness.data import data_folder
 from harness.errors import ScenarioError
-from harness.review.signoff import SIGNOFF_FILE, standing_of
+from harness.review.signoff import SIGNOFF_FILE, Signer, counts_for, standing_of
 from harness.rubric import DataModel, Identifier, PolicyRubric, Rubric, Source, Text
 from mcp_mimic.contract import VERDICTS
 
@@ -116,6 +116,11 @@ class ScenarioFile(DataModel):
     clinician_reviewed: bool
     reviewers: tuple[Text, ...] = ()
 
+    @property
+    def wanted(self) -> tuple[Verdict, ...]:
+        """The verdicts of which the mix wants cases."""
+        return tuple(verdict for verdict, count in self.mix.items() if count)
+
     @model_validator(mode="after")
     def _whole(self) -> Self:
         for name, table in (("criteria", self.criteria), ("mix", self.mix)):
@@ -147,6 +152,8 @@ class Scenario(ScenarioFile):
     evidence_sql: Text
     rubric: Rubric
     policy_rubric: PolicyRubric
+    signers: tuple[Signer, ...] = ()
+    """Clinicians whose sign-off holds; `reviewers` are those of them who count for the charts in question."""
     lapsed: tuple[Text, ...] = ()
     """Clinicians whose sign-off does not hold, because the scenario changed since."""
 
@@ -164,6 +171,11 @@ class Scenario(ScenarioFile):
     def readings(self) -> tuple[Reading, ...]:
         """The accepted alternative readings."""
         return self.reading
+
+    def on(self, classification: str) -> "Scenario":
+        """The same scenario, signed by those only whose sign-off counts for a store of this classification."""
+        names = [str(one) for one in self.signers if counts_for(one.classification, classification)]
+        return self.model_copy(update={"clinician_reviewed": bool(names), "reviewers": tuple(names)})
 
     def at_most(self, cases: int) -> "Scenario":
         """The same scenario, of which at most so many cases of each verdict are wanted."""
@@ -212,11 +224,12 @@ def load_scenario(folder: Path) -> Scenario:
     for name in ("plants.toml", "cohort.sql", "adjudicate.sql", "evidence.sql"):
         _text(folder / name)
     rubrics = {name: _toml(folder / name) for name in ("rubrics.toml", "policy_rubrics.toml")}
-    standing = standing_of(folder, head.version)
+    standing = standing_of(folder, head.version, head.wanted)
     whole = head.model_dump(by_alias=True) | {
         "clinician_reviewed": bool(standing.signed),
-        "reviewers": standing.signed,
-        "lapsed": standing.lapsed,
+        "reviewers": tuple(map(str, standing.signed)),
+        "signers": standing.signed,
+        "lapsed": tuple(map(str, standing.lapsed)),
         "folder": folder,
         "cohort_sql": _text(folder / "cohort.sql"),
         "adjudicate_sql": _text(folder / "adjudicate.sql"),

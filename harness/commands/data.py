@@ -115,7 +115,7 @@ def cohort(
             f"{stratum.scenario}\t{stratum.verdict}\t{stratum.taken} of {stratum.wanted} wanted"
             f"\t{stratum.eligible} eligible\t{stratum.fragile} fragile\n"
         )
-    sys.stderr.write(f"{out}: {len(cases.rows)} cases; {standing(chosen)}\n")
+    sys.stderr.write(f"{out}: {len(cases.rows)} cases; {standing(_on(chosen, chart))}\n")
 
 
 def _check_cohort(
@@ -141,7 +141,7 @@ def _check_cohort(
     for problem in found.unmatched:
         sys.stdout.write(f"{source}, line {problem.line}: {problem.reason}; {problem.remedy}\n")
     counts = f"{len(found.rows)} rows hold, {len(found.unmatched)} do not, {found.filled} filled"
-    sys.stderr.write(f"{source}: {counts}; our labels: {standing(scenarios)}\n")
+    sys.stderr.write(f"{source}: {counts}; our labels: {standing(_on(scenarios, store))}\n")
     if found.unmatched and not (allow_unmatched and found.rows):
         raise CohortError(
             f"{source}: {len(found.unmatched)} of {len(found.unmatched) + len(found.rows)} rows do not match"
@@ -172,9 +172,20 @@ def standing(scenarios: "Sequence[Scenario]") -> str:
     """Where the labels of these scenarios come from, as every surface that shows labels must say."""
     unsigned = sum(not scenario.clinician_reviewed for scenario in scenarios)
     if not unsigned:
-        return "clinician-signed labels; clinician_reviewed = true"
+        from harness.review.signoff import CHARTS
+
+        on = " and ".join(charts for name, charts in CHARTS.items() if name in _signed_on(scenarios))
+        return f"clinician-signed labels (signed on {on}); clinician_reviewed = true"
     some = "" if unsigned == len(scenarios) else f" for {unsigned} of {len(scenarios)} scenarios"
     return f"rule-derived labels; clinician_reviewed = false{some}"
+
+
+def _on(scenarios: "Sequence[Scenario]", store: "ChartStore") -> "list[Scenario]":
+    return [each.on(store.manifest.classification) for each in scenarios]
+
+
+def _signed_on(scenarios: "Sequence[Scenario]") -> set[str]:
+    return {one.classification for each in scenarios for one in each.signers if str(one) in each.reviewers}
 
 
 def build(
@@ -204,7 +215,7 @@ def build(
     built = build_tasks(chart, rows, scenarios, out, key=key, progress=progress)
     state = "written" if built.changed else "unchanged"
     used = {row.scenario for row in rows}
-    said = standing([each for each in scenarios if each.id in used])
+    said = standing(_on([each for each in scenarios if each.id in used], chart))
     sys.stderr.write(f"{out}: {len(built)} tasks, {state}; {said}\n")
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from harness.commands.data import choose_scenarios, progress, standing
+from harness.errors import ReviewError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -81,7 +82,7 @@ def _write(
     rows = [row for row in read_cohort(cohort, chart, scenarios) if row.scenario in ids]
     key = None if key_file is None else read_key(key_file)
     packet = write_packet(chart, rows, chosen, out, cases=cases, blind=blind, key=key, progress=progress)
-    used = [each for each in chosen if each.id in packet.key.scenarios]
+    used = [each.on(packet.key.classification) for each in chosen if each.id in packet.key.scenarios]
     for each in used:
         own = [one.label for one in packet.key.cases.values() if one.scenario == each.id]
         sys.stdout.write(f"{each.id}\tversion {each.version}\t{len(own)} cases\t{standing([each])}\n")
@@ -104,15 +105,15 @@ def _compare(path: Path) -> None:
         sign_offs,
         write_disputed,
     )
-    from harness.review.packet import read_key, require_private
-    from harness.review.signoff import write_signoff
+    from harness.review.packet import SIGNATURE_FILE, read_key, require_private
+    from harness.review.signoff import CHARTS, SIGNOFF_FILE, write_signoff
     from harness.scenario import load_scenarios
 
     key = read_key(path)
     require_private(path, key.classification)
     scenarios = load_scenarios()
     readings = read_readings(path, key)
-    signed = sign_offs(path, key, readings, scenarios)
+    signed, refused = sign_offs(path, key, readings, scenarios)
     disputed = find_disputed(key, readings)
     for one in compare(key, readings):
         sys.stdout.write(f"{one.scenario}\t{' and '.join(one.raters)}\t{one.agreement}\n")
@@ -127,15 +128,26 @@ def _compare(path: Path) -> None:
     folder = path / SIGNOFF_FOLDER
     for old in folder.glob("*.toml"):
         old.unlink()
+    for reason in refused:
+        sys.stderr.write(f"not signed: {reason}\n")
     for sign in signed:
         folder.mkdir(mode=0o700, exist_ok=True)
         write_signoff(sign, folder / f"{sign.scenario}.toml")
-        where = next(each.folder for each in scenarios if each.id == sign.scenario)
+        now = next(each for each in scenarios if each.id == sign.scenario)
+        kept = f", with {len(sign.review) - 1} earlier reviews" if len(sign.review) > 1 else ""
+        lapsed = f"; it replaces the lapsed sign-off of {', '.join(now.lapsed)}" if now.lapsed else ""
         sys.stderr.write(
-            f"signed: {folder / f'{sign.scenario}.toml'}; put it into effect as {where / 'signoff.toml'}\n"
+            f"signed on {CHARTS[key.classification]}{kept}: {folder / f'{sign.scenario}.toml'};"
+            f" put it into effect as {now.folder / SIGNOFF_FILE}{lapsed}\n"
         )
     _say_standing(key, scenarios)
+    if refused:
+        raise ReviewError(
+            f"{len(refused)} of {len(refused) + len(signed)} sign-offs are refused, listed above",
+            f"correct {SIGNATURE_FILE} in the readers' folders and import the packet again",
+        )
 
 
 def _say_standing(key: "PacketKey", scenarios: "Sequence[Scenario]") -> None:
-    sys.stderr.write(f"{standing([each for each in scenarios if each.id in key.scenarios])}\n")
+    read = [each.on(key.classification) for each in scenarios if each.id in key.scenarios]
+    sys.stderr.write(f"{standing(read)}\n")

@@ -26,12 +26,13 @@ class Answer:
 
 @dataclass(frozen=True)
 class Signature:
-    """Who read, when, and which scenarios that person signs."""
+    """Who read, when, which scenarios that person signs, and why the label stands on cases judged otherwise."""
 
     name: str
     role: str
     date: date
     signed: frozenset[str]
+    settled: Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ def read_readings(path: Path, key: PacketKey) -> list[Reading]:
 def _reading(path: Path, key: PacketKey, reader: str) -> Reading:
     folder = reader_folder(path, reader)
     answers, comments = _answers(folder / ANSWERS_FILE, key)
-    signature = _signature(folder / SIGNATURE_FILE, key)
+    signature = _signature(folder / SIGNATURE_FILE, key) if key.blind else None
     if signature is not None:
         for scenario in sorted(signature.signed):
             cases = {case for case, one in key.cases.items() if one.scenario == scenario}
@@ -143,7 +144,19 @@ def _signature(file: Path, key: PacketKey) -> Signature | None:
     for name in ("name", "role"):
         if not isinstance(data.get(name), str) or not data[name].strip():
             raise ReviewError(f"{file}: {name} is empty", f"a sign-off needs a {name}")
-    return Signature(data["name"].strip(), data["role"].strip(), _date(data.get("date"), file), chosen)
+    day, settled = _date(data.get("date"), file), _settled(data.get("settled", {}), file, key)
+    return Signature(data["name"].strip(), data["role"].strip(), day, chosen, settled)
+
+
+def _settled(settled: object, file: Path, key: PacketKey) -> dict[str, str]:
+    if not isinstance(settled, dict):
+        raise ReviewError(f"{file}: settled is no table", "restore its line [settled]")
+    for case, reason in settled.items():
+        if case not in key.cases:
+            raise ReviewError(f"{file}: settled.{case} is no case of this packet", "restore the case's id")
+        if not isinstance(reason, str) or not reason.strip():
+            raise ReviewError(f"{file}: settled.{case} has no reason", "say in quotes why the label stands")
+    return settled
 
 
 def _date(value: object, file: Path) -> date:

@@ -10,8 +10,17 @@ from harness.errors import ReviewError
 from harness.review.agreement import Agreement, agreement
 from harness.review.answers import Reading, Signature
 from harness.review.packet import SIGNATURE_FILE, PacketKey, reader_folder
-from harness.review.signoff import Reviewer, SignOff, content_digest
+from harness.review.signoff import (
+    SIGNOFF_FILE,
+    Review,
+    Reviewer,
+    SignOff,
+    content_digest,
+    read_signoff,
+    shortcoming,
+)
 from harness.scenario import Scenario
+from mcp_mimic.contract import VERDICTS
 
 DISPUTED_FILE = "disputed.csv"
 SIGNOFF_FOLDER = "signoff"
@@ -84,43 +93,72 @@ def write_disputed(disputed: Sequence[Disputed], readers: Sequence[str], path: P
 
 def sign_offs(
     path: Path, key: PacketKey, readings: Sequence[Reading], scenarios: Sequence[Scenario]
-) -> list[SignOff]:
-    """A sign-off of each scenario that a reader signs; ReviewError if one has changed since the packet was made."""
+) -> tuple[list[SignOff], list[str]]:
+    """A sign-off of each scenario that readers sign, and why others are refused: place, reason, remedy.
+
+    Reviews of other packets that the scenario's present sign-off has, and that hold, are kept in it.
+    """
     known = {scenario.id: scenario for scenario in scenarios}
     signatures = [(reading, s) for reading in readings if (s := reading.signature) is not None]
-    found = []
+    found, refused = [], []
     for name in sorted({scenario for _, signature in signatures for scenario in signature.signed}):
-        read, now = key.scenarios[name], known.get(name)
         signing = [(reading, signature) for reading, signature in signatures if name in signature.signed]
-        where = reader_folder(path, signing[0][0].reader) / SIGNATURE_FILE
-        if now is None:
-            raise ReviewError(
-                f"{where}: signed.{name}: there is no such scenario any more", "set it to false"
-            )
-        if (now.version, content_digest(now.folder)) != (read.version, read.content):
-            raise ReviewError(
-                f"{where}: signed.{name}: the scenario has changed since it was read (version {read.version})",
-                "make a packet of it again, or set it to false",
-            )
-        found.append(
-            SignOff(
-                scenario=name,
-                version=read.version,
-                content=read.content,
-                reviewer=tuple(_reviewers(key, name, signing)),
-            )
+        try:
+            found.append(_sign_off(name, key, signing, known.get(name)))
+        except _RefusedError as error:
+            where = reader_folder(path, signing[0][0].reader) / SIGNATURE_FILE
+            refused.append(f"{where}: signed.{name}: {error}")
+    return found, refused
+
+
+class _RefusedError(Exception):
+    """A sign-off that would not count, and what to do."""
+
+
+_Signing = Sequence[tuple[Reading, Signature]]
+
+
+def _sign_off(name: str, key: PacketKey, signing: _Signing, now: Scenario | None) -> SignOff:
+    read = key.scenarios[name]
+    if now is None:
+        raise _RefusedError("there is no such scenario any more; set it to false")
+    if (now.version, content_digest(now.folder)) != (read.version, read.content):
+        raise _RefusedError(
+            f"the scenario has changed since it was read (version {read.version}); make a packet of it again"
         )
-    return found
+    labels = {case: one.label for case, one in key.cases.items() if one.scenario == name}
+    review = Review(
+        packet=key.digest,
+        made=key.made,
+        store=key.store,
+        classification=key.classification,
+        cases={verdict: sum(label == verdict for label in labels.values()) for verdict in VERDICTS},
+        reviewer=tuple(_reviewers(labels, signing)),
+    )
+    if lacking := shortcoming(review, now.wanted):
+        raise _RefusedError(f"{lacking}; mend that in the readers' forms, or make a new packet")
+    before = read_signoff(now.folder / SIGNOFF_FILE)
+    holds = before is not None and (before.version, before.content) == (read.version, read.content)
+    others = [one for one in before.review if one.packet != key.digest] if before and holds else []
+    return SignOff(scenario=name, version=read.version, content=read.content, review=(*others, review))
 
 
-def _reviewers(
-    key: PacketKey, scenario: str, signing: Sequence[tuple[Reading, Signature]]
-) -> Iterator[Reviewer]:
+def _reviewers(labels: Mapping[str, str], signing: _Signing) -> Iterator[Reviewer]:
+    open_cases: list[str] = []
     for reading, signature in signing:
-        labels = {case: one.label for case, one in key.cases.items() if one.scenario == scenario}
-        agreed = sum(reading.answers[case].verdict == label for case, label in labels.items())
+        differing = [case for case, label in labels.items() if reading.answers[case].verdict != label]
+        open_cases += [f"{reading.reader} {case}" for case in differing if case not in signature.settled]
         yield Reviewer(
-            name=signature.name, role=signature.role, date=signature.date, cases=len(labels), agreed=agreed
+            name=signature.name,
+            role=signature.role,
+            date=signature.date,
+            agreed=len(labels) - len(differing),
+            settled=tuple(case for case in differing if case in signature.settled),
+        )
+    if open_cases:
+        raise _RefusedError(
+            f"a reader and the label differ on {', '.join(open_cases)}; where the label stands, the reader says why"
+            f" under [settled] in {SIGNATURE_FILE}; where it does not, change the scenario and its version"
         )
 
 

@@ -5,6 +5,8 @@ import io
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from hashlib import sha256
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -25,7 +27,7 @@ from mcp_mimic.store.store import Store
 
 Progress = Callable[[str], None]
 
-FORMAT = 1
+FORMAT = 2
 KEY_FILE, ANSWERS_FILE, SIGNATURE_FILE = "key.json", "answers.csv", "signature.toml"
 ANSWER_COLUMNS = ("number", "scenario", "case", "verdict", "comment")
 
@@ -48,9 +50,10 @@ class PacketCase(DataModel):
 
 
 class PacketKey(DataModel):
-    """key.json: the labels, the readers, and of what store and scenarios the packet is."""
+    """key.json: the labels, the readers, of what store and scenarios the packet is, and its day (UTC)."""
 
     format: int
+    made: date
     store: str
     release: str
     classification: str
@@ -58,6 +61,11 @@ class PacketKey(DataModel):
     readers: tuple[str, ...]
     scenarios: Mapping[str, PacketScenario]
     cases: Mapping[str, PacketCase]
+
+    @property
+    def digest(self) -> str:
+        """What tells this packet from every other."""
+        return f"sha256:{sha256(self.model_dump_json().encode()).hexdigest()}"
 
 
 @dataclass(frozen=True)
@@ -93,7 +101,8 @@ def write_packet(
     chosen = {task_id(row, secret): row for row in sample_cases(rows, cases)}
     if not chosen:
         raise ReviewError("the cohort has no cases of these scenarios", "make one with: harness cohort")
-    used = {each.id: each for each in scenarios if any(row.scenario == each.id for row in chosen.values())}
+    names = {row.scenario for row in chosen.values()}
+    used = {each.id: each.on(manifest.classification) for each in scenarios if each.id in names}
     pages: dict[str, str] = {}
     for scenario in used.values():
         tell(f"{scenario.id}: charts")
@@ -101,6 +110,7 @@ def write_packet(
     readers = ("A", "B") if blind else ("A",)
     packet = PacketKey(
         format=FORMAT,
+        made=datetime.now(UTC).date(),
         store=manifest.fingerprint,
         release=manifest.release,
         classification=manifest.classification,
@@ -214,7 +224,8 @@ def _reader_files(
     signed = "".join(
         f'"{name}" = false  # version {each.version}\n' for name, each in packet.scenarios.items()
     )
-    files[f"{folder}/{SIGNATURE_FILE}"] = _SIGNATURE + signed
+    if packet.blind:
+        files[f"{folder}/{SIGNATURE_FILE}"] = f"{_SIGNATURE}{signed}{_SETTLED}"
     return files
 
 
@@ -225,6 +236,12 @@ role = ""
 date = ""  # such as 2031-05-01
 
 [signed]
+"""
+
+_SETTLED = """
+[settled]
+# A case of a signed scenario on which your verdict is not the label, once you accept the label after all, and why:
+# "case" = "reason"
 """
 
 _DATA = {
@@ -241,6 +258,11 @@ def _readme(packet: PacketKey, scenarios: Mapping[str, Scenario]) -> str:
     labels = f"`clinician_reviewed = false` for {len(unsigned)} of {len(scenarios)} scenarios"
     hidden = " No page shows a label; `key.json` has them: keep it from the readers." if packet.blind else ""
     readers = " and ".join(f"`{reader_folder(Path(), reader)}`" for reader in packet.readers)
+    sign = (
+        f"Put your name, role and the date into `{SIGNATURE_FILE}`, and true for each scenario that you sign."
+        if packet.blind
+        else "Nobody can sign here: the labels are in sight. A packet made with `--blind` can be signed."
+    )
     return f"""\
 # Review packet
 
@@ -253,7 +275,7 @@ Each reader gets one folder only: {readers}.{hidden}
 1. Read `scenarios/`: the question, the definitions and the rules.
 2. Read `cases/` in their order. Write a verdict for each into `{ANSWERS_FILE}`: yes, no, lack_of_data or
    medical_ambiguity; a comment where the rules and your judgement part. Leave a verdict empty if you gave none.
-3. Put your name, role and the date into `{SIGNATURE_FILE}`, and true for each scenario that you sign.
+3. {sign}
 4. Hand the folder back. Who made the packet puts it into its place there and compares: `harness review --import` and the packet's folder.
 """
 

@@ -1,16 +1,19 @@
-"""Sign-offs: which clinicians stand behind a scenario, as it reads now.
+"""Sign-offs: which clinicians stand behind a scenario, as it reads now, and on what charts they judged it.
 
 `signoff.toml` lies in a scenario's folder and names the version and the content that was signed. Content is
 everything that decides or judges an answer: all files of the folder but plants.toml, and the shared definitions
-that its SQL calls. Whatever changes there, the sign-off lapses.
+that its SQL calls. Whatever changes there, the sign-off lapses. It has a review for each packet that was signed;
+`shortcoming` says what a review must have to count.
 """
 
 import re
 import tomllib
+from collections.abc import Collection
 from dataclasses import dataclass
-from datetime import date
+from datetime import UTC, date, datetime, timedelta
 from hashlib import sha256
 from pathlib import Path
+from typing import Annotated, Literal
 
 from pydantic import Field, ValidationError
 
@@ -19,6 +22,19 @@ from harness.errors import ScenarioError
 from harness.rubric import DataModel, Text
 
 SIGNOFF_FILE = "signoff.toml"
+LEAST_CASES = 8
+"""Cases of a scenario that a review must have read to count: a rule of ours, and the sample of a packet by default."""
+
+CHARTS = {
+    "synthetic": "synthetic charts",
+    "open": "charts of an open release",
+    "credentialed": "charts of a credentialed release",
+}
+"""What a reader judged, by the store's classification."""
+
+_ZONES = timedelta(days=1)
+"""Dates of two places may differ by a day."""
+
 _CONTENT = (
     "scenario.toml",
     "cohort.sql",
@@ -27,6 +43,8 @@ _CONTENT = (
     "rubrics.toml",
     "policy_rubrics.toml",
 )
+_DIGEST = r"^sha256:[0-9a-f]{64}$"
+_REMEDY = "correct it, or remove it: the scenario then counts as unsigned"
 _MACRO = re.compile(r"^create or replace temp macro (\w+)\(", re.MULTILINE)
 _DEFINITIONS = {
     "cohort": ("cohort.sql",),
@@ -36,13 +54,24 @@ _DEFINITIONS = {
 
 
 class Reviewer(DataModel):
-    """Who signed and when, and how many of the reviewer's verdicts were the labels'."""
+    """Who signed and when, how many of the reader's verdicts were the labels', and the others that were settled."""
 
     name: Text
     role: Text
     date: date
-    cases: int = Field(ge=0)
     agreed: int = Field(ge=0)
+    settled: tuple[Text, ...] = ()
+
+
+class Review(DataModel):
+    """What came of one packet: the packet, when and of which store it was made, its cases by label, who signed."""
+
+    packet: str = Field(pattern=_DIGEST)
+    made: date
+    store: Text
+    classification: Literal["synthetic", "open", "credentialed"]
+    cases: dict[Text, Annotated[int, Field(ge=0)]]
+    reviewer: tuple[Reviewer, ...] = Field(min_length=1)
 
 
 class SignOff(DataModel):
@@ -50,45 +79,95 @@ class SignOff(DataModel):
 
     scenario: Text
     version: int = Field(ge=1)
-    content: str = Field(pattern=r"^sha256:[0-9a-f]{64}$")
-    reviewer: tuple[Reviewer, ...] = Field(min_length=1)
+    content: str = Field(pattern=_DIGEST)
+    review: tuple[Review, ...] = Field(min_length=1)
+
+
+@dataclass(frozen=True)
+class Signer:
+    """Who signed, with role and date, and the classification of the store whose charts were judged."""
+
+    said: str
+    classification: str
+
+    def __str__(self) -> str:
+        return f"{self.said} on {CHARTS[self.classification]}"
 
 
 @dataclass(frozen=True)
 class Standing:
     """Whose sign-off holds, and whose has lapsed because the scenario changed since."""
 
-    signed: tuple[str, ...] = ()
-    lapsed: tuple[str, ...] = ()
+    signed: tuple[Signer, ...] = ()
+    lapsed: tuple[Signer, ...] = ()
 
 
-def standing_of(folder: Path, version: int) -> Standing:
-    """What the sign-off in a scenario's folder is worth for this version; ScenarioError if it cannot be read."""
-    signoff = read_signoff(folder / SIGNOFF_FILE)
+def standing_of(folder: Path, version: int, classes: Collection[str]) -> Standing:
+    """What the sign-off in a scenario's folder is worth for this version, whose mix wants these classes.
+
+    ScenarioError if it cannot be read, or if a review of it does not count.
+    """
+    file = folder / SIGNOFF_FILE
+    signoff = read_signoff(file)
     if signoff is None:
         return Standing()
     if signoff.scenario != folder.name:
-        raise ScenarioError(
-            f"{folder / SIGNOFF_FILE}: it is the sign-off of {signoff.scenario}", "move it to that scenario"
-        )
-    names = tuple(f"{one.name} ({one.role}, {one.date.isoformat()})" for one in signoff.reviewer)
-    holds = signoff.version == version and signoff.content == content_digest(folder)
-    return Standing(signed=names) if holds else Standing(lapsed=names)
+        raise ScenarioError(f"{file}: it is the sign-off of {signoff.scenario}", "move it to that scenario")
+    signers = tuple(
+        Signer(f"{one.name} ({one.role}, {one.date.isoformat()})", review.classification)
+        for review in signoff.review
+        for one in review.reviewer
+    )
+    if (signoff.version, signoff.content) != (version, content_digest(folder)):
+        return Standing(lapsed=signers)
+    for review in signoff.review:
+        if lacking := shortcoming(review, classes):
+            raise ScenarioError(f"{file}: it does not count: {lacking}", _REMEDY)
+    return Standing(signed=signers)
+
+
+def shortcoming(review: Review, classes: Collection[str]) -> str | None:
+    """Why a review does not count for a scenario whose mix wants these classes; None if it does.
+
+    It needs LEAST_CASES cases, one at least of each class; two readers of different names;
+    dates that are neither before the packet nor to come; and no open difference between a reader and the label.
+    """
+    count = sum(review.cases.values())
+    if count < LEAST_CASES:
+        return f"its packet held {count} cases, and a sign-off needs {LEAST_CASES}"
+    if absent := [name for name in classes if not review.cases.get(name)]:
+        return f"its packet held no case of the class {absent[0]}"
+    if len({" ".join(one.name.casefold().split()) for one in review.reviewer}) < 2:
+        return f"only {review.reviewer[0].name} signed, and a sign-off needs two different readers"
+    today = datetime.now(UTC).date()
+    for one in review.reviewer:
+        if not review.made - _ZONES <= one.date <= today + _ZONES:
+            when = (
+                f"before its packet was made ({review.made})" if one.date < review.made else "in the future"
+            )
+            return f"the date of {one.name}, {one.date}, lies {when}"
+        if left := count - one.agreed - len(set(one.settled)):
+            return f"{abs(left)} differences between {one.name} and the label are not settled"
+    return None
+
+
+def counts_for(signed_on: str, classification: str) -> bool:
+    """Whether charts of one classification, once judged, sign labels of another: synthetic ones only their own."""
+    return signed_on != "synthetic" or classification == "synthetic"
 
 
 def read_signoff(path: Path) -> SignOff | None:
     """A sign-off; None if there is no such file, ScenarioError if it is none."""
     if not path.exists():
         return None
-    remedy = "correct it, or remove it: the scenario then counts as unsigned"
     try:
         return SignOff.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ScenarioError(f"{path} cannot be read: {error}", remedy) from error
+        raise ScenarioError(f"{path} cannot be read: {error}", _REMEDY) from error
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = ".".join(str(part) for part in first["loc"])
-        raise ScenarioError(f"{path}: {where}: {first['msg']}", remedy) from error
+        raise ScenarioError(f"{path}: {where}: {first['msg']}", _REMEDY) from error
 
 
 def write_signoff(signoff: SignOff, path: Path) -> None:
@@ -98,16 +177,27 @@ def write_signoff(signoff: SignOff, path: Path) -> None:
         f"version = {signoff.version}",
         f"content = {_quoted(signoff.content)}",
     ]
-    for one in signoff.reviewer:
+    for review in signoff.review:
+        cases = ", ".join(f"{_quoted(name)} = {count}" for name, count in review.cases.items())
         lines += [
             "",
-            "[[reviewer]]",
-            f"name = {_quoted(one.name)}",
-            f"role = {_quoted(one.role)}",
-            f"date = {one.date.isoformat()}",
-            f"cases = {one.cases}",
-            f"agreed = {one.agreed}",
+            "[[review]]",
+            f"packet = {_quoted(review.packet)}",
+            f"made = {review.made.isoformat()}",
+            f"store = {_quoted(review.store)}",
+            f"classification = {_quoted(review.classification)}",
+            f"cases = {{ {cases} }}",
         ]
+        for one in review.reviewer:
+            lines += [
+                "",
+                "[[review.reviewer]]",
+                f"name = {_quoted(one.name)}",
+                f"role = {_quoted(one.role)}",
+                f"date = {one.date.isoformat()}",
+                f"agreed = {one.agreed}",
+                f"settled = [{', '.join(map(_quoted, one.settled))}]",
+            ]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 

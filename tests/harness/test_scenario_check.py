@@ -2,17 +2,17 @@
 
 import re
 import shutil
-from datetime import date
 from pathlib import Path
 
 import pytest
 
 from harness.cli import run
 from harness.data import data_folder
-from harness.review.signoff import SIGNOFF_FILE, Reviewer, SignOff, content_digest, write_signoff
+from harness.review.signoff import SIGNOFF_FILE, SignOff, content_digest, write_signoff
 from harness.scenario import load_scenario
 from harness.scenario_check import check_scenario
 from harness.scenario_page import scenario_page
+from tests.harness.review.reviews import reviewed
 
 LACTATE = "05-lactate-remeasurement-six-hours"
 SHIPPED = data_folder("scenarios") / "determination"
@@ -99,12 +99,15 @@ def test_the_command_tells_problems_and_fails(folder: Path, capsys: pytest.Captu
 
 def test_the_command_tells_a_signed_scenario(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     spoil(folder, "cohort.sql", "from eligible e", "from eligibles e")
-    reader = Reviewer(name="A. Reader", role="intensivist", date=date(2031, 5, 1), cases=8, agreed=8)
-    signed = SignOff(scenario=LACTATE, version=1, content=content_digest(folder), reviewer=(reader,))
+    signed = SignOff(
+        scenario=LACTATE, version=1, content=content_digest(folder), review=(reviewed(classification="open"),)
+    )
     write_signoff(signed, folder / SIGNOFF_FILE)
     assert run(["scenario", "check", str(folder)]) == 1
     first = capsys.readouterr().out.splitlines()[0]
-    assert first.endswith("\tclinician-signed labels; clinician_reviewed = true")
+    assert first.endswith(
+        "\tclinician-signed labels (signed on charts of an open release); clinician_reviewed = true"
+    )
 
 
 def test_a_name_that_is_no_scenario_is_told(capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,15 +5,19 @@ import json
 import re
 import shutil
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from harness.cli import run
 from harness.cohort_file import write_rows
+from harness.data import data_folder
+from harness.review import signoff as signoffs
 from harness.review.packet import KEY_FILE
 from harness.review.sample import order_for, sample_cases
-from harness.review.signoff import read_signoff
+from harness.review.signoff import read_signoff, write_signoff
+from harness.scenario import load_scenarios as load_all
 from mcp_mimic.contract import VERDICTS
 from tests.harness.built_tasks import KEY, World, build_world
 
@@ -281,35 +285,124 @@ def test_agreement_disagreements_and_disputed_cases_come_back(
     assert not (blind / "signoff").exists()
 
 
+TODAY = datetime.now(UTC).date().isoformat()
+
+
 def sign(packet: Path, reader: str, **changes: str) -> Path:
     file = packet / f"reader-{reader}" / "signature.toml"
     text = file.read_text()
-    for name, value in (
-        {"name": "Ada Lovelace", "role": "nephrologist", "date": "2031-05-01"} | changes
-    ).items():
+    for name, value in ({"name": "Ada Lovelace", "role": "nephrologist", "date": TODAY} | changes).items():
         text = text.replace(f'{name} = ""', f'{name} = "{value}"')
     file.write_text(text.replace(f'"{POTASSIUM}" = false', f'"{POTASSIUM}" = true'))
     return file
 
 
-def test_a_sign_off_says_name_date_version_and_agreement(
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The small hospital has four cases of a scenario, one a class."""
+    monkeypatch.setattr(signoffs, "LEAST_CASES", 4)
+
+
+def settle(packet: Path, reader: str, case: str) -> None:
+    with (packet / f"reader-{reader}" / "signature.toml").open("a") as file:
+        file.write(f'"{case}" = "The note says so."\n')
+
+
+@pytest.mark.usefixtures("small")
+def test_a_sign_off_says_name_date_version_data_and_agreement(
     world: World, blind: Path, say: Say, capsys: Captured
 ) -> None:
-    say("A", {case_of(blind, POTASSIUM, "no"): "yes"})
+    odd = case_of(blind, POTASSIUM, "no")
+    say("A", {odd: "yes"})
     say("B", {})
     sign(blind, "A")
+    settle(blind, "A", odd)
     sign(blind, "B", name="Grace Hopper")
     assert run(["review", "--import", str(blind)]) == 0
-    assert "put it into effect" in capsys.readouterr().err
+    printed = capsys.readouterr().err
+    assert "signed on charts of a credentialed release" in printed
+    assert "put it into effect" in printed
     signoff = read_signoff(blind / "signoff" / f"{POTASSIUM}.toml")
     assert signoff is not None
     [scenario] = [each for each in world.scenarios if each.id == POTASSIUM]
     assert (signoff.scenario, signoff.version) == (POTASSIUM, scenario.version)
-    assert [(r.name, r.date.isoformat(), r.cases, r.agreed) for r in signoff.reviewer] == [
-        ("Ada Lovelace", "2031-05-01", 4, 3),
-        ("Grace Hopper", "2031-05-01", 4, 4),
+    [review] = signoff.review
+    assert (review.store, review.classification) == (world.store.manifest.fingerprint, "credentialed")
+    assert review.cases == dict.fromkeys(VERDICTS, 1)
+    assert [(r.name, r.date.isoformat(), r.agreed, r.settled) for r in review.reviewer] == [
+        ("Ada Lovelace", TODAY, 3, (odd,)),
+        ("Grace Hopper", TODAY, 4, ()),
     ]
     assert not (blind / "signoff" / f"{LACTATE}.toml").exists()
+
+
+REFUSED = {
+    "a packet too small": ({}, False, "held 4 cases, and a sign-off needs 8"),
+    "one name twice": ({"name": " ada  LOVELACE"}, True, "two different readers"),
+    "a date to come": ({"date": "2999-01-01"}, True, "lies in the future"),
+    "a date long before": ({"date": "2020-01-01"}, True, "before its packet"),
+}
+
+
+@pytest.mark.parametrize("fault", REFUSED)
+def test_a_sign_off_that_would_not_count_is_refused(
+    fault: str, blind: Path, say: Say, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    changes, enough, said = REFUSED[fault]
+    if enough:
+        monkeypatch.setattr(signoffs, "LEAST_CASES", 4)
+    say("A", {})
+    say("B", {})
+    sign(blind, "A")
+    sign(blind, "B", **({"name": "Grace Hopper"} | changes))
+    assert run(["review", "--import", str(blind)]) == 2
+    printed = capsys.readouterr().err
+    assert f"not signed: {blind / 'reader-A' / 'signature.toml'}: signed.{POTASSIUM}: " in printed
+    assert said in printed
+    assert (blind / "disputed.csv").exists()
+    assert not (blind / "signoff").exists()
+
+
+@pytest.mark.usefixtures("small")
+def test_open_differences_are_listed_and_nothing_is_signed(blind: Path, say: Say, capsys: Captured) -> None:
+    odd = case_of(blind, POTASSIUM, "no")
+    for reader, name in (("A", "Ada Lovelace"), ("B", "Grace Hopper")):
+        say(reader, {odd: "yes"})
+        sign(blind, reader, name=name)
+    settle(blind, "B", odd)
+    assert run(["review", "--import", str(blind)]) == 2
+    assert f"a reader and the label differ on A {odd};" in capsys.readouterr().err
+    assert not (blind / "signoff").exists()
+
+
+@pytest.mark.usefixtures("small")
+def test_the_review_of_another_packet_is_kept_and_its_own_replaced(
+    world: World, blind: Path, say: Say, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    scenarios = tmp_path / "scenarios"
+    shutil.copytree(data_folder("scenarios") / "determination", scenarios)
+    monkeypatch.setattr("harness.scenario.load_scenarios", lambda: load_all(scenarios))
+    for reader, name in (("A", "Ada Lovelace"), ("B", "Grace Hopper")):
+        say(reader, {})
+        sign(blind, reader, name=name)
+    effect = scenarios / POTASSIUM / "signoff.toml"
+    written = blind / "signoff" / f"{POTASSIUM}.toml"
+    assert run(["review", "--import", str(blind)]) == 0
+    first = read_signoff(written)
+    assert first is not None
+    other = first.review[0].model_copy(update={"packet": "sha256:" + "9" * 64})
+    write_signoff(first.model_copy(update={"review": (other, *first.review)}), effect)
+    capsys.readouterr()
+    assert run(["review", "--import", str(blind)]) == 0
+    assert "with 1 earlier reviews" in capsys.readouterr().err
+    again = read_signoff(written)
+    assert again is not None
+    assert again.review == (other, *first.review)
+
+
+def test_a_packet_that_shows_its_labels_cannot_be_signed(shown: Path) -> None:
+    assert not list(shown.rglob("signature.toml"))
+    assert "Nobody can sign here" in (shown / "reader-A" / "README.md").read_text()
 
 
 def test_a_scenario_that_changed_since_it_was_read_cannot_be_signed(
@@ -370,6 +463,8 @@ BAD_SIGNATURES = {
     "no TOML": ({}, ("name = ", "name "), "signature.toml: "),
     "neither true nor false": ({}, ("= true", '= "yes"'), "is 'yes'"),
     "another scenario": ({}, (POTASSIUM, "99-other"), "no scenario of this packet"),
+    "settled without a reason": ({}, ("[settled]", '[settled]\n"CASE" = ""'), "has no reason"),
+    "another case settled": ({}, ("[settled]", '[settled]\n"05-x" = "so"'), "no case of this packet"),
 }
 
 
@@ -381,7 +476,8 @@ def test_a_bad_signature_is_one_line_with_file_place_and_remedy(
     say("A", {})
     file = sign(blind, "A", **given)
     if change:
-        file.write_text(file.read_text().replace(*change))
+        old, new = change
+        file.write_text(file.read_text().replace(old, new.replace("CASE", case_of(blind, POTASSIUM, "no"))))
     capsys.readouterr()
     assert run(["review", "--import", str(blind)]) == 2
     error, hint = capsys.readouterr().err.splitlines()

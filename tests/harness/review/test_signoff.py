@@ -1,25 +1,28 @@
 """Sign-offs: they hold for what was signed, and for nothing else."""
 
-from datetime import date
+import inspect
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
+from harness.commands.data import standing
+from harness.commands.review import review as command
 from harness.errors import ScenarioError
 from harness.review import signoff
 from harness.review.signoff import (
+    LEAST_CASES,
     SIGNOFF_FILE,
-    Reviewer,
     SignOff,
     content_digest,
     read_signoff,
+    shortcoming,
     write_signoff,
 )
 from harness.scenario import load_scenario
 from harness.scenario_page import scenario_page
+from tests.harness.review.reviews import ADA, CLASSES, GRACE, reviewed
 from tests.harness.toy_scenario import FILES, write_toy
-
-REVIEWER = Reviewer(name='Ada "A." Lovelace\\', role="intensivist", date=date(2031, 5, 1), cases=8, agreed=7)
 
 
 @pytest.fixture
@@ -28,7 +31,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def sign(folder: Path, **changes: object) -> SignOff:
-    said = {"scenario": folder.name, "version": 1, "content": content_digest(folder), "reviewer": (REVIEWER,)}
+    said = {"scenario": folder.name, "version": 1, "content": content_digest(folder), "review": (reviewed(),)}
     signed = SignOff.model_validate(said | changes)
     write_signoff(signed, folder / SIGNOFF_FILE)
     return signed
@@ -41,8 +44,73 @@ def test_a_scenario_is_unsigned_until_there_is_a_sign_off(folder: Path) -> None:
     sign(folder)
     after = load_scenario(folder)
     assert after.clinician_reviewed
-    assert after.reviewers == ('Ada "A." Lovelace\\ (intensivist, 2031-05-01)',)
+    assert after.reviewers == (
+        'Ada "A." Lovelace\\ (intensivist, 2026-05-20) on synthetic charts',
+        "Grace Hopper (nephrologist, 2026-05-20) on synthetic charts",
+    )
     assert "clinician_reviewed = false" not in scenario_page(after)
+
+
+TOMORROW = datetime.now(UTC).date() + timedelta(days=2)
+SHORT = {
+    "too few cases": ({"cases": CLASSES | {"yes": 1}}, f"held 7 cases, and a sign-off needs {LEAST_CASES}"),
+    "a class that nobody read": ({"cases": CLASSES | {"yes": 4, "no": 0}}, "no case of the class no"),
+    "one reader": ({"reviewer": (GRACE,)}, "two different readers"),
+    "one reader twice": (
+        {"reviewer": (GRACE, GRACE.model_copy(update={"name": " grace  HOPPER"}))},
+        "two different readers",
+    ),
+    "a date to come": (
+        {"reviewer": (ADA, GRACE.model_copy(update={"date": TOMORROW}))},
+        "lies in the future",
+    ),
+    "a date before the packet": (
+        {"reviewer": (ADA, GRACE.model_copy(update={"date": date(2026, 4, 1)}))},
+        "before its packet",
+    ),
+    "an open difference": (
+        {"reviewer": (ADA.model_copy(update={"settled": ()}), GRACE)},
+        "1 differences between Ada",
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", SHORT)
+def test_a_review_that_falls_short_signs_nothing(fault: str, folder: Path) -> None:
+    changes, said = SHORT[fault]
+    assert said in (shortcoming(reviewed(**changes), tuple(CLASSES)) or "")
+    sign(folder, review=(reviewed(), reviewed(**changes)))
+    with pytest.raises(ScenarioError, match="it does not count") as caught:
+        load_scenario(folder)
+    assert "unsigned" in caught.value.remedy
+
+
+def test_a_class_that_the_mix_does_not_want_need_not_be_read() -> None:
+    assert shortcoming(reviewed(cases={"yes": 4, "no": 4}), ("yes", "no")) is None
+
+
+def test_a_packet_has_by_default_as_many_cases_as_a_sign_off_needs() -> None:
+    assert inspect.signature(command).parameters["cases"].default == LEAST_CASES
+
+
+def test_synthetic_charts_sign_no_label_of_patients(folder: Path) -> None:
+    sign(folder)
+    scenario = load_scenario(folder)
+    assert "signed on synthetic charts" in standing([scenario.on("synthetic")])
+    for patients in ("open", "credentialed"):
+        unsigned = scenario.on(patients)
+        assert (unsigned.clinician_reviewed, unsigned.reviewers) == (False, ())
+        assert standing([unsigned]) == "rule-derived labels; clinician_reviewed = false"
+
+
+def test_charts_of_patients_sign_every_label_and_a_later_review_takes_nothing_away(folder: Path) -> None:
+    sign(folder, review=(reviewed(), reviewed(classification="open", packet="sha256:" + "3" * 64)))
+    scenario = load_scenario(folder)
+    assert len(scenario.reviewers) == len(scenario.on("synthetic").reviewers) == 4
+    for patients in ("open", "credentialed"):
+        assert [name.rsplit(" on ")[1] for name in scenario.on(patients).reviewers] == [
+            "charts of an open release"
+        ] * 2
 
 
 def test_a_written_sign_off_reads_back_the_same(folder: Path) -> None:
@@ -118,7 +186,7 @@ def test_claiming_a_review_in_the_scenario_itself_is_refused(tmp_path: Path) -> 
     [
         ("name = ", "cannot be read"),
         ('scenario = "x"\n', "version"),
-        ('scenario = "x"\nversion = 1\ncontent = "sha256:0"\nreviewer = []\n', "content"),
+        ('scenario = "x"\nversion = 1\ncontent = "sha256:0"\nreview = []\n', "content"),
     ],
 )
 def test_a_damaged_sign_off_is_named(text: str, said: str, folder: Path) -> None:
