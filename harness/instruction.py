@@ -22,6 +22,12 @@ def write_instruction(scenario: Scenario, index_time: datetime, as_of: datetime)
     return fill_template("instruction.md", values)
 
 
+def shared_rules() -> str:
+    """What every agent is told besides the question and its definitions, in whose places stand their names."""
+    values = {"QUESTION": "[the question]", "AS_OF": "[as of]", "DEFINITIONS": "[the definitions]"}
+    return fill_template("instruction.md", values)
+
+
 def _filled(text: str, times: dict[str, str]) -> str:
     for name, value in times.items():
         text = text.replace(f"{{{name}}}", value)

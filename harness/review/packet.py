@@ -15,6 +15,7 @@ from harness.adjudication import Requirement, adjudicate, gather_evidence, gathe
 from harness.build import choose_key, task_id
 from harness.cohort_file import CohortRow
 from harness.errors import CohortError, ReviewError
+from harness.instruction import shared_rules
 from harness.review.case_page import case_page
 from harness.review.sample import order_for, sample_cases
 from harness.review.signoff import content_digest
@@ -214,6 +215,7 @@ def _reader_files(
     folder = reader_folder(Path(), reader).as_posix()
     files = {f"{folder}/README.md": _readme(packet, scenarios)}
     files |= {f"{folder}/scenarios/{name}.md": scenario_page(each) for name, each in scenarios.items()}
+    files[f"{folder}/instruction.md"] = shared_rules()
     answers = io.StringIO()
     writer = csv.writer(answers, lineterminator="\n")
     writer.writerow(ANSWER_COLUMNS)
@@ -272,7 +274,8 @@ def _readme(packet: PacketKey, scenarios: Mapping[str, Scenario]) -> str:
 
 Each reader gets one folder only: {readers}.{hidden}
 
-1. Read `scenarios/`: the question, the definitions and the rules.
+1. Read `instruction.md`, the rules of reading that are told to every agent and hold in all scenarios, then
+   `scenarios/`: the question, the definitions and the rules. Who signs a scenario signs both.
 2. Read `cases/` in their order. Write a verdict for each into `{ANSWERS_FILE}`: yes, no, lack_of_data or
    medical_ambiguity; a comment where the rules and your judgement part. Leave a verdict empty if you gave none.
 3. {sign}

@@ -1,14 +1,14 @@
 """Sign-offs: which clinicians stand behind a scenario, as it reads now, and on what charts they judged it.
 
 `signoff.toml` lies in a scenario's folder and names the version and the content that was signed. Content is
-everything that decides or judges an answer: all files of the folder but plants.toml, and the shared definitions
-that its SQL calls. Whatever changes there, the sign-off lapses. It has a review for each packet that was signed;
+everything that decides or judges an answer: all files of the folder but plants.toml, the shared definitions that
+its SQL calls, and the instruction that all scenarios share. Whatever changes there, the sign-off lapses. It has a review for each packet that was signed;
 `shortcoming` says what a review must have to count.
 """
 
 import re
 import tomllib
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from hashlib import sha256
@@ -205,16 +205,28 @@ def content_digest(folder: Path) -> str:
     """Over what a sign-off of this scenario stands for."""
     total = sha256()
     texts = {name: (folder / name).read_text(encoding="utf-8") for name in _CONTENT}
-    for name, text in texts.items():
+    shared = (data_folder("docker") / "task" / "instruction.md").read_text(encoding="utf-8")
+    for name, text in (texts | {"instruction.md": shared}).items():
         total.update(f"{name}\0{sha256(text.encode()).hexdigest()}\n".encode())
     for definitions, callers in _DEFINITIONS.items():
         file = data_folder("scenarios") / "definitions" / f"{definitions}.sql"
         parts = _MACRO.split(re.sub(r"^\s*--.*$", "", file.read_text(encoding="utf-8"), flags=re.MULTILINE))
-        called = "\n".join(texts[caller] for caller in callers)
-        for name, body in zip(parts[1::2], parts[2::2], strict=True):
-            if re.search(rf"\b{name}\s*\(", called):
-                total.update(f"{name}\0{sha256(body.strip().encode()).hexdigest()}\n".encode())
+        macros = dict(zip(parts[1::2], parts[2::2], strict=True))
+        for name in _called("\n".join(texts[caller] for caller in callers), macros):
+            total.update(f"{name}\0{sha256(macros[name].strip().encode()).hexdigest()}\n".encode())
     return f"sha256:{total.hexdigest()}"
+
+
+def _called(text: str, macros: Mapping[str, str]) -> list[str]:
+    """The macros that a text calls, those that they call in turn included, by name."""
+    found: set[str] = set()
+    texts = [text]
+    while texts:
+        one = texts.pop()
+        new = {name for name in macros.keys() - found if re.search(rf"\b{name}\s*\(", one)}
+        found |= new
+        texts += [macros[name] for name in new]
+    return sorted(found)
 
 
 def _quoted(text: str) -> str:

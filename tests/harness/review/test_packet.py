@@ -95,6 +95,14 @@ def test_every_class_is_read_and_a_page_has_question_label_and_rule(world: World
         assert "clinician_reviewed = false" in page
 
 
+def test_a_reader_sees_the_rules_that_all_agents_are_told(blind: Path) -> None:
+    shared = (data_folder("docker") / "task" / "instruction.md").read_text()
+    rules = shared.partition("## How to read the record")[2].partition("## Answer")[0]
+    for reader in "AB":
+        assert rules in (blind / f"reader-{reader}" / "instruction.md").read_text()
+        assert "`instruction.md`" in (blind / f"reader-{reader}" / "README.md").read_text()
+
+
 def test_the_rows_behind_the_label_are_marked_and_their_neighbours_are_there(shown: Path) -> None:
     page = pages(shown)[case_of(shown, POTASSIUM, "yes")]
     lines = [line for line in page.splitlines() if line.startswith("| 2150")]

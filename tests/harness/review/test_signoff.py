@@ -152,20 +152,52 @@ def test_plants_are_no_part_of_what_is_signed(folder: Path) -> None:
     assert load_scenario(folder).clinician_reviewed
 
 
+def shared(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A data folder of its own, with the files that all scenarios share."""
+    (folder / "definitions").mkdir(parents=True)
+    (folder / "task").mkdir()
+    for name in ("definitions/cohort.sql", "definitions/adjudication.sql", "task/instruction.md"):
+        (folder / name).write_text("-- nothing\n")
+    monkeypatch.setattr(signoff, "data_folder", lambda _: folder)
+    return folder
+
+
+def test_a_changed_rule_of_reading_loses_the_sign_off(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = shared(tmp_path / "data", monkeypatch)
+    sign(folder)
+    assert load_scenario(folder).clinician_reviewed
+    (data / "task" / "instruction.md").write_text("An order is a dose given.\n")
+    assert load_scenario(folder).lapsed
+
+
+def test_a_definition_that_another_one_calls_counts_too(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = shared(tmp_path / "data", monkeypatch)
+    (folder / "evidence.sql").write_text(FILES["evidence.sql"] + "-- given_doses(task)\n")
+    digests = set()
+    for hours in (1, 2):
+        (data / "definitions" / "adjudication.sql").write_text(
+            "create or replace temp macro given_doses(t) as table select late(t);\n"
+            f"create or replace temp macro late(t) as t + {hours};\n"
+        )
+        digests.add(content_digest(folder))
+    assert len(digests) == 2
+
+
 def test_shared_definitions_count_where_the_scenario_calls_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    data = tmp_path / "data"
-    (data / "definitions").mkdir(parents=True)
-    (data / "definitions" / "cohort.sql").write_text("-- nothing\n")
-    shared = data / "definitions" / "adjudication.sql"
-    monkeypatch.setattr(signoff, "data_folder", lambda _: data)
+    data = shared(tmp_path / "data", monkeypatch)
     caller = write_toy(tmp_path / "one", {"evidence.sql": FILES["evidence.sql"] + "-- given_doses(task)\n"})
     other = write_toy(tmp_path / "two")
     digests = []
     for hours in (1, 1, 2):
         comment = f"-- edition {len(digests)}\n"
-        shared.write_text(f"{comment}create or replace temp macro given_doses(t) as table select {hours};\n")
+        text = f"{comment}create or replace temp macro given_doses(t) as table select {hours};\n"
+        (data / "definitions" / "adjudication.sql").write_text(text)
         digests.append((content_digest(caller), content_digest(other)))
     assert digests[0] == digests[1]
     assert digests[1][0] != digests[2][0]
