@@ -50,9 +50,10 @@ class Rules:
         port = url.port or (443 if url.scheme == "https" else 80)
         try:
             found = list(dict.fromkeys(self.resolve(url.host, port)))
-        except OSError as error:
+        except (OSError, UnicodeError) as error:  # the second for a name that is too long to be looked up
+            why = error.strerror if isinstance(error, OSError) else "it is no name of a host"
             raise CorpusError(
-                f"{url.host} cannot be found: {error.strerror}", "check the network, then the address"
+                f"{url.host} cannot be found: {why}", "check the network, then the address"
             ) from error
         for address in found:
             if not self.may_reach(address, port):

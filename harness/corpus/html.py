@@ -3,6 +3,7 @@
 Whatever the page's own levels, the document's title is the only heading of the first level.
 """
 
+import codecs
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -48,6 +49,10 @@ _BLOCKS = frozenset(
     ]
 )
 _CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([A-Za-z0-9_.:-]+)", re.IGNORECASE)
+_LETTERS = re.compile(
+    r"utf-8|iso8859-\d+|cp125\d|cp866|koi8-[ru]|mac-roman|gb2312|gbk|gb18030|big5|euc_jp|euc_kr|shift_jis|iso2022_jp"
+)
+_GUESS = "cp1252"
 _REFUSALS = re.compile(
     r"\b(log ?in|sign ?in|access denied|forbidden|just a moment|attention required|captcha|are you a robot|"
     r"security check|verify you are|not found|page unavailable|error 40[134]|40[134] error)\b",
@@ -92,7 +97,7 @@ class Page:
         root = self._main()
         if root is None:
             return ""
-        return "\n\n".join(_blocks(root))
+        return "\n\n".join(_blocks(root, _around_blocks(root)))
 
     def _main(self) -> LexborNode | None:
         """The part that holds the most text among those that say they are the main one, else the body."""
@@ -101,6 +106,20 @@ class Page:
             if found and (best := max(found, key=lambda each: each[:2]))[0] >= _LEAST:
                 return best[2]
         return self.tree.body
+
+
+@dataclass(frozen=True)
+class PageText:
+    """What is kept of a page: its Markdown, and why it is no document, if it is none."""
+
+    markdown: str
+    obstacle: str | None
+
+
+def read_page_text(data: bytes) -> PageText:
+    """Read a page to its end."""
+    page = read_page(data)
+    return PageText(page.markdown, page.obstacle)
 
 
 def read_page(data: bytes) -> Page:
@@ -118,21 +137,40 @@ def _decode(data: bytes) -> str:
     except UnicodeDecodeError:
         pass
     said = _CHARSET.search(data[:4096])
+    return data.decode(_codec(said[1].decode("ascii")) if said else _GUESS, errors="replace")
+
+
+def _codec(said: str) -> str:
+    """The codec of letters that the page names; a guess if it is none, as Python also has codecs of other things."""
     try:
-        return data.decode(said[1].decode("ascii") if said else "windows-1252", errors="replace")
+        name = codecs.lookup(said).name
     except LookupError:
-        return data.decode("windows-1252", errors="replace")
+        return _GUESS
+    return name if _LETTERS.fullmatch(name) else _GUESS
 
 
-def _blocks(node: LexborNode) -> Iterator[str]:
+def _around_blocks(root: LexborNode) -> set[int]:
+    """The nodes that have a block below them, such as a link around a heading, by where they lie in memory."""
+    found: set[int] = set()
+    for node in root.traverse():
+        if not _is_block((node.tag or "").lower()):
+            continue
+        above = node.parent
+        while above is not None and above.mem_id not in found:
+            found.add(above.mem_id)
+            above = above.parent
+    return found
+
+
+def _blocks(node: LexborNode, around: set[int]) -> Iterator[str]:
     """The blocks below a node, in order; text that stands between blocks is one of its own."""
     loose: list[str] = []
     for child in node.iter(include_text=True):
         tag = (child.tag or "").lower()
-        if _is_block(tag) or _holds_blocks(child):
+        if _is_block(tag) or child.mem_id in around:
             yield from _paragraph(loose)
             loose = []
-            yield from _block(child, tag)
+            yield from _block(child, tag, around)
         else:
             loose.append(_inline(child))
     yield from _paragraph(loose)
@@ -142,12 +180,7 @@ def _is_block(tag: str) -> bool:
     return tag in _BLOCKS or tag == "table" or re.fullmatch(r"h[1-6]", tag) is not None
 
 
-def _holds_blocks(node: LexborNode) -> bool:
-    """An inline element around blocks, such as a link around a heading."""
-    return any(_is_block((inner.tag or "").lower()) for inner in node.traverse() if inner != node)
-
-
-def _block(node: LexborNode, tag: str) -> Iterator[str]:
+def _block(node: LexborNode, tag: str, around: set[int]) -> Iterator[str]:
     if re.fullmatch(r"h[1-6]", tag):
         title = as_line(_inline(node))
         if title:
@@ -155,16 +188,16 @@ def _block(node: LexborNode, tag: str) -> Iterator[str]:
     elif tag == "table":
         yield from _table(node)
     elif tag in ("ul", "ol"):
-        yield from _list(node, ordered=tag == "ol")
+        yield from _list(node, around, ordered=tag == "ol")
     elif tag == "pre":
         lines = [escape_line(line.rstrip()) for line in node.text().splitlines()]
         if any(lines):
             yield "\n".join(lines).strip("\n")
     else:
-        yield from _blocks(node)
+        yield from _blocks(node, around)
 
 
-def _list(node: LexborNode, *, ordered: bool) -> Iterator[str]:
+def _list(node: LexborNode, around: set[int], *, ordered: bool) -> Iterator[str]:
     """One block for the whole list, unless an item holds a heading."""
     lines: list[str] = []
     number = 0
@@ -173,7 +206,7 @@ def _list(node: LexborNode, *, ordered: bool) -> Iterator[str]:
             continue
         number += 1
         mark = f"{number}. " if ordered else "- "
-        for place, block in enumerate(_blocks(item)):
+        for place, block in enumerate(_blocks(item, around)):
             if block.startswith("#"):
                 if lines:
                     yield "\n".join(lines)

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from harness.corpus.apart import read_page_apart
 from harness.corpus.folder import LocalCorpus, read_plain
-from harness.corpus.html import read_page
 from harness.corpus.lock import Format, Record, SectionRecord, Text, digest, write_whole
 from harness.corpus.pdf import PdfText, read_pdf
 from harness.errors import CorpusError
@@ -116,7 +116,7 @@ def _text(
         body = reader(file)
         markdown, pages = body.markdown, body.pages
     elif form == "html":
-        markdown = read_page(data).markdown
+        markdown = read_page_apart(str(file), data).markdown
     else:
         return data.decode().replace("\r\n", "\n").replace("\r", "\n"), None
     return f"# {title}\n\n{markdown.strip()}\n", pages

@@ -57,9 +57,9 @@ def require_whole(place: str, kind: Format, data: bytes) -> None:
     if kind == "pdf" and b"%%EOF" not in data[-_TAIL:]:
         raise CorpusError(f"{place} breaks off: the end of the PDF is not there", "download it again")
     if kind == "html":
-        from harness.corpus.html import read_page
+        from harness.corpus.apart import read_page_apart
 
-        if reason := read_page(data).obstacle:
+        if reason := read_page_apart(place, data).obstacle:
             raise CorpusError(
                 f"{place} is not the document: {reason}",
                 "open the address in a browser, download the document there, and add it",

@@ -240,6 +240,33 @@ def test_a_document_that_is_too_large_is_left(
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize(
+    "bad",
+    [
+        Reply(b"<html><body>" + b"<div>" * 900),
+        Reply(b"", 302, {"Location": f"https://{'a' * 70}.test/"}),
+        Reply(b"", 503, {"Retry-After": "Wed, 21 Oct 99999999999999999999 07:28:00 GMT"}),
+        Reply(b"", 503, {"Retry-After": "9" * 400}),
+    ],
+    ids=["deep", "host", "date", "seconds"],
+)
+def test_a_bad_answer_is_its_documents_failure_and_the_others_go_on(
+    tmp_path: Path, site: Site, guest: Guest, bad: Reply
+) -> None:
+    site.replies["/bad"], site.replies["/good"] = [bad], [Reply(GUIDELINE_HTML)]
+    own_document(tmp_path, site.url("/bad"), form="html")
+    manifest = tmp_path / "manifest.toml"
+    own = manifest.read_text().rpartition("[[document]]")[2]
+    manifest.write_text(
+        f"{manifest.read_text()}\n[[document]]{own.replace('own', 'other').replace('/bad', '/good')}"
+    )
+    with change_corpus(tmp_path) as corpus:
+        done = acquire_documents(corpus, ["own", "other"], guest.fetcher)
+    assert [found.outcome for found in done] == ["failed", "acquired"]
+    assert done[0].error is not None
+    assert "\n" not in done[0].error.message
+
+
 @pytest.mark.parametrize("encoding", ["gzip", "gzip, gzip", "GZIP", "br", "identity, gzip"])
 @pytest.mark.parametrize("packed", ["/a.pdf", "/robots.txt"])
 def test_what_comes_packed_is_not_unpacked(
@@ -283,6 +310,8 @@ def test_a_host_that_cannot_be_found_is_told() -> None:
     def nowhere(_host: str, _port: int) -> list[Address]:
         raise OSError(-2, "Name or service not known")
 
+    with pytest.raises(CorpusError, match="cannot be found: it is no name of a host"):
+        Rules().require(httpx.URL(f"https://{'a' * 70}.test/a.pdf"))
     with pytest.raises(CorpusError, match=r"guidelines\.test cannot be found: Name or service not known"):
         Rules(resolve=nowhere).require(httpx.URL("https://guidelines.test/a.pdf"))
 

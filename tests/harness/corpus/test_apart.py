@@ -1,13 +1,15 @@
-"""PDFs are read in a process of their own, with an end to what it may take."""
+"""Documents are read in a process of their own, with an end to what it may take."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from harness.corpus.apart import read_pdf_apart
+from harness.corpus.apart import OF_PAGE, OF_PDF, Limits, read_page_apart, read_pdf_apart
+from harness.corpus.html import read_page_text
 from harness.corpus.pdf import read_pdf
 from harness.errors import CorpusError
-from tests.harness.corpus.documents import guideline_pdf, pdf
+from tests.harness.corpus.documents import GUIDELINE_HTML, guideline_pdf, pdf, web_page
 
 
 def test_a_pdf_reads_the_same_apart_and_its_errors_come_back(tmp_path: Path) -> None:
@@ -20,12 +22,41 @@ def test_a_pdf_reads_the_same_apart_and_its_errors_come_back(tmp_path: Path) -> 
     assert "ocrmypdf" in told.value.remedy
 
 
+def test_a_page_reads_the_same_apart() -> None:
+    assert read_page_apart("page.html", GUIDELINE_HTML) == read_page_text(GUIDELINE_HTML)
+
+
+@pytest.mark.parametrize(
+    ("body", "limits", "what"),
+    [
+        ("<div>" * 900 + "text", OF_PAGE, "page.html is nested too deeply to be read"),
+        (
+            "<article>" * 20_000 + "text " * 200_000,
+            replace(OF_PAGE, seconds=1),
+            "more than 1 s of processor time",
+        ),
+        ("text " * 100, replace(OF_PAGE, text=200), "holds more than 0 MB of text"),
+        (
+            "text " * 20_000_000,
+            replace(OF_PAGE, memory=400 * 1024**2),
+            r"takes more than 400 MB|ended its reader|cannot be read",
+        ),
+    ],
+    ids=["depth", "time", "text", "memory"],
+)
+def test_a_page_that_asks_too_much_is_told_in_a_line(body: str, limits: Limits, what: str) -> None:
+    with pytest.raises(CorpusError, match=what) as told:
+        read_page_apart("page.html", web_page(body), limits)
+    assert "\n" not in told.value.message
+    assert "PDF" in told.value.remedy
+
+
 @pytest.mark.slow
 def test_a_pdf_that_unpacks_without_end_is_stopped(tmp_path: Path) -> None:
     file = tmp_path / "bomb.pdf"
     file.write_bytes(bomb(600_000_000))
     with pytest.raises(CorpusError, match=r"takes more than 512 MB|ended its reader"):
-        read_pdf_apart(file, memory=512 * 1024**2)
+        read_pdf_apart(file, replace(OF_PDF, memory=512 * 1024**2))
 
 
 def bomb(size: int) -> bytes:

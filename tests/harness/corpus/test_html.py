@@ -1,5 +1,7 @@
 """Web pages become Markdown: what shows of their main part."""
 
+import cProfile
+
 import pytest
 
 from harness.corpus.html import read_page
@@ -52,6 +54,23 @@ def test_a_page_says_in_which_letters_it_is_written() -> None:
     assert "5 µmol" in read_page(page.encode("iso-8859-1")).markdown
     assert "5 µmol" in read_page(page.encode()).markdown
     assert "5 µmol" in read_page(page.encode("utf-16")).markdown
+
+
+@pytest.mark.parametrize(
+    "name", ["idna", "punycode", "undefined", "utf-7", "unicode_escape", "hex", "no.such"]
+)
+def test_letters_that_no_page_is_written_in_are_guessed(name: str) -> None:
+    page = f"<html><head><meta charset='{name}'></head><body><p>5 µmol</p>{LONG}</body></html>"
+    assert "5 µmol" in read_page(page.encode("cp1252")).markdown
+
+
+def test_reading_takes_time_in_proportion_to_the_page() -> None:
+    def calls(depth: int) -> int:
+        counted = cProfile.Profile()
+        counted.runcall(text_of, "<span>" * depth + "<p>seen</p>" + "</span>" * depth)
+        return sum(entry.callcount for entry in counted.getstats())
+
+    assert calls(200) < 2.5 * calls(100)
 
 
 @pytest.mark.parametrize(
