@@ -12,6 +12,14 @@ from harness.errors import CorpusError
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 _BROWSER = "open it in a browser, download the document there, and add it: harness corpus add FILE --as ID"
+_BARRED = tuple(
+    ipaddress.ip_network(network)
+    for network in (
+        "192.88.99.0/24",  # the relays of 6to4, RFC 7526
+        "fec0::/10",  # addresses of a site, RFC 3879
+        "3fff::/20",  # documentation, RFC 9637
+    )
+)
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 
 
@@ -24,7 +32,12 @@ def is_public(address: Address, port: int) -> bool:
         if inner is not None:
             return is_public(inner, port)
     barred = address.is_private or address.is_reserved or address.is_multicast or address.is_unspecified
-    return port == 443 and address.is_global and not barred
+    return (
+        port == 443
+        and address.is_global
+        and not barred
+        and not any(address in network for network in _BARRED)
+    )
 
 
 def resolve(host: str, port: int) -> list[Address]:

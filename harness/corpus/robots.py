@@ -55,7 +55,18 @@ def _groups(lines: Iterable[str]) -> Iterable[tuple[set[str], list[tuple[str, st
 
 
 def _matches(pattern: str, path: str) -> bool:
-    """`*` stands for anything, a `$` at the end for the end."""
+    """`*` stands for anything, a `$` at the end for the end. Takes time in proportion to the path."""
     ends = pattern.endswith("$")
-    expression = ".*".join(re.escape(piece) for piece in re.split(r"\*+", pattern.removesuffix("$")))
-    return re.match(expression + ("$" if ends else ""), path, re.DOTALL) is not None
+    first, *others = pattern.removesuffix("$").split("*")
+    if not path.startswith(first):
+        return False
+    if not others:
+        return not ends or path == first
+    place = len(first)
+    last = others.pop() if ends else ""
+    for piece in others:  # the first place that fits leaves most to the pieces after it
+        found = path.find(piece, place)
+        if found < 0:
+            return False
+        place = found + len(piece)
+    return path.endswith(last, place)

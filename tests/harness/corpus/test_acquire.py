@@ -2,6 +2,7 @@
 
 import gzip
 import ssl
+import time
 import tracemalloc
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -295,7 +296,8 @@ def test_what_comes_packed_is_not_unpacked(
             for host in (
                 "127.0.0.1", "10.1.2.3", "172.16.0.1", "192.168.1.1", "169.254.169.254", "100.64.0.1", "0.0.0.0",
                 "224.0.0.1", "[::1]", "[::]", "[fd00::1]", "[fe80::1]", "[::ffff:10.0.0.1]", "[64:ff9b::a00:1]",
-                "[2002:a00:1::]", "2130706433",
+                "[2002:a00:1::]", "2130706433", "192.88.99.1", "[2002:c058:6301::]", "[fec0::1]", "[feff::1]",
+                "[3fff::1]", "[3fff:fff::1]",
             )
         ),
     ],
@@ -374,6 +376,14 @@ def certified(folder: Path, name: str) -> tuple[ssl.SSLContext, ssl.SSLContext]:
         ("User-agent: *\nDisallow: /a\nAllow: /a", "/a", True),
         ("User-agent: *\nDisallow: /*.pdf$", "/x/y.pdf", False),
         ("User-agent: *\nDisallow: /*.pdf$", "/x/y.pdf?z", True),
+        ("User-agent: *\nDisallow: /*.pdf$", "/x.pdf/y.pdf", False),
+        ("User-agent: *\nDisallow: /a$", "/a", False),
+        ("User-agent: *\nDisallow: /a$", "/ab", True),
+        ("User-agent: *\nDisallow: /a*b**c", "/a-b-b-c-d", False),
+        ("User-agent: *\nDisallow: /a*b*c", "/a-c-b", True),
+        ("User-agent: *\nDisallow: /a*$", "/a-b", False),
+        ("User-agent: *\nDisallow: /ab*b$", "/ab", True),
+        ("User-agent: *\nDisallow: *b", "/ab", False),
         ("User-agent: *\nDisallow: /\n\nUser-agent: Clinicare/2\nAllow: /", "/a", True),
         (
             "User-agent: other\nUser-agent: clinicare\nDisallow: /x # why\n\nUser-agent: *\nDisallow: /",
@@ -386,6 +396,13 @@ def certified(folder: Path, name: str) -> tuple[ssl.SSLContext, ssl.SSLContext]:
 )
 def test_the_longest_rule_for_this_script_decides(robots: str, path: str, allowed: bool) -> None:
     assert read_robots(robots, "clinicare").allows(path) is allowed
+
+
+def test_a_rule_of_many_stars_is_judged_at_once() -> None:
+    robots = read_robots(f"User-agent: *\nDisallow: {'*a' * 12}*b\n", "clinicare")
+    started = time.process_time()
+    assert robots.allows("/" + "a" * 60)
+    assert time.process_time() - started < 1
 
 
 def test_the_command_tells_what_a_person_has_to_download(
