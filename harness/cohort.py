@@ -100,9 +100,9 @@ def build_cohort(store: Store, scenarios: Sequence[Scenario], *, progress: Progr
     return Cohort(tuple(split_rows(rows, scenarios)), tuple(strata))
 
 
-def write_cohort(cohort: Cohort, path: Path) -> None:
-    """Write the sampled cases as a cohort file."""
-    write_rows(cohort.rows, path)
+def write_cohort(cohort: Cohort, path: Path, *, private: bool = False) -> None:
+    """Write the sampled cases as a cohort file, `private` for its owner alone."""
+    write_rows(cohort.rows, path, private=private)
 
 
 def label_cases(store: Store, scenario: Scenario) -> list[CohortRow]:

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import tempfile
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -14,8 +15,16 @@ import duckdb
 
 from harness.adjudication import adjudicate
 from harness.cohort import write_candidates
-from harness.cohort_file import CohortRow, Numbered, Problem, examine_cohort
-from harness.errors import ScenarioError
+from harness.cohort_file import (
+    CohortRow,
+    Given,
+    Numbered,
+    Problem,
+    place_row,
+    read_given,
+    repeated_rows,
+    write_table,
+)
 from harness.review.agreement import Agreement, agreement
 from harness.scenario import Scenario
 from mcp_mimic.chart.tasks import open_tasks
@@ -24,14 +33,7 @@ from mcp_mimic.store.store import Store
 
 Progress = Callable[[str], None]
 
-_FILLED = ("hadm_id", "stay_id", "sealed_hadm_id", "index_eid")
-_RECORDED = {
-    "hosp.admissions": ("admittime", "dischtime", "edregtime"),
-    "hosp.transfers": ("intime", "outtime"),
-    "hosp.labevents": ("charttime", "storetime"),
-    "ed.edstays": ("intime", "outtime"),
-}
-"""Tables and times that say from when to when a subject has a record."""
+_KEYS = ("hadm_id", "stay_id", "sealed_hadm_id", "index_eid")
 
 
 @dataclass(frozen=True)
@@ -49,8 +51,8 @@ class Label:
 class CheckedCohort:
     """What came of a file: rows that hold, rows that do not, both labels of those that do.
 
-    `filled` rows left out admission, stay or index row, and have them from the scenario's own case of the same
-    subject and index time. A row whose verdict is ours too carries our rule.
+    Each row that holds is a case of the scenario's own cohort.sql but for its label; `filled` rows left out
+    something of that case. A row whose verdict is ours too carries our rule.
     """
 
     rows: tuple[CohortRow, ...]
@@ -79,29 +81,36 @@ def check_cohort(
 ) -> CheckedCohort:
     """Hold every row of somebody else's file against the store and our rules.
 
-    A row does not match if it cannot be read, repeats another, names what the store has not, has an index time
-    outside its subject's record, or cannot be adjudicated. CohortError if the file as a whole is no cohort.
+    A row does not match if it cannot be read, names what the store has not, is no case that the scenario's
+    cohort.sql finds, or repeats another. CohortError if the file as a whole is no cohort.
     """
     tell = progress or (lambda _: None)
-    numbered, problems = examine_cohort(path, store, scenarios, columns=columns)
-    outside = {problem.line: problem for problem in _outside_record(numbered, store)}
-    numbered = [(line, row) for line, row in numbered if line not in outside]
-    problems += outside.values()
-    rows: dict[int, CohortRow] = {}
-    labels: list[Label] = []
+    given, problems = read_given(path, store, scenarios, columns=columns)
+    matched: Numbered = []
     filled = 0
     for scenario in sorted(scenarios, key=lambda each: each.id):
-        own = [(line, row) for line, row in numbered if row.scenario == scenario.id]
+        own = [(line, each) for line, each in given if each.scenario.id == scenario.id]
         if not own:
             continue
         tell(f"{scenario.id}: {len(own)} rows")
-        whole = _filled(own, scenario, store)
-        filled += sum(before != after for before, after in zip(own, whole, strict=True))
-        for line, row, said in _adjudicated(store, scenario, whole):
-            if isinstance(said, Problem):
-                problems.append(said)
+        cases = _own_cases(scenario, store)
+        for line, each in own:
+            found = _match(each, cases.get((each.subject_id, _minute(each.index_time)), []))
+            if isinstance(found, _NoMatch):
+                problems.append(Problem(line, found.reason, found.remedy, found.column))
                 continue
-            verdict, rule = said
+            matched.append((line, _placed(each, found)))
+            filled += any(
+                getattr(each, name) is None and found[name] is not None for name in (*_KEYS, "as_of")
+            )
+    matched.sort(key=lambda numbered: numbered[0])
+    again = {problem.line: problem for problem in repeated_rows(matched)}
+    problems += again.values()
+    rows: dict[int, CohortRow] = {}
+    labels: list[Label] = []
+    for scenario in scenarios:
+        theirs = [(line, x) for line, x in matched if x.scenario == scenario.id and line not in again]
+        for line, row, verdict, rule in _adjudicated(store, scenario, theirs):
             labels.append(Label(line, scenario.id, row.gold, verdict, rule))
             rows[line] = replace(row, rule=rule) if verdict == row.gold else row
     return CheckedCohort(
@@ -112,113 +121,118 @@ def check_cohort(
     )
 
 
-def write_unmatched(unmatched: Sequence[Problem], path: Path) -> None:
+def write_unmatched(unmatched: Sequence[Problem], path: Path, *, private: bool = False) -> None:
     """A CSV of the rows that were left out: line in the file, reason, remedy."""
-    _write_csv(path, ("line", "reason", "remedy"), [(x.line, x.reason, x.remedy) for x in unmatched])
+    rows = [(x.line, x.reason, x.remedy) for x in unmatched]
+    _write_csv(path, ("line", "reason", "remedy"), rows, private)
 
 
-def write_disagreements(labels: Sequence[Label], path: Path) -> None:
+def write_disagreements(labels: Sequence[Label], path: Path, *, private: bool = False) -> None:
     """A CSV of the labels that are not ours: line in the file, scenario, their verdict, our verdict and rule."""
     rows = [(x.line, x.scenario, x.gold, x.ours, x.rule) for x in labels]
-    _write_csv(path, ("line", "scenario", "gold", "ours", "rule"), rows)
+    _write_csv(path, ("line", "scenario", "gold", "ours", "rule"), rows, private)
 
 
-def _write_csv(path: Path, header: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+def _write_csv(path: Path, header: Sequence[str], rows: Sequence[Sequence[object]], private: bool) -> None:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(header)
     writer.writerows(rows)
-    path.write_text(text.getvalue(), encoding="utf-8")
+    write_table(text.getvalue(), path, private=private)
 
 
-def _outside_record(numbered: Numbered, store: Store) -> Iterator[Problem]:
-    """Rows whose index time lies before the subject's first recorded time or after the last one."""
-    spans = _spans(sorted({row.subject_id for _, row in numbered}), store)
-    for line, row in numbered:
-        first, last = spans.get(row.subject_id, (None, None))
-        if first is None or last is None or not first <= row.index_time <= last:
-            recorded = "has no dated row" if first is None else f"runs from {first} to {last}"
-            yield Problem(
-                line,
-                f"index_time {row.index_time} lies outside the subject's record, which {recorded}",
-                "use the shifted times of the store's release: another release may shift them otherwise",
-            )
+_Case = Mapping[str, Any]
+"""A case that cohort.sql finds, by column; `params` as a mapping."""
 
 
-def _spans(subjects: Sequence[int], store: Store) -> dict[int, tuple[datetime, datetime]]:
-    times = " union all ".join(
-        f"select subject_id, {column} as moment from store.{table}"
-        for table, columns in _RECORDED.items()
-        for column in columns
-    )
-    with duckdb.connect(":memory:") as connection:
-        store.attach(connection, "store")
-        rows = connection.execute(
-            f"select subject_id, min(moment), max(moment) from ({times}) where moment is not null "
-            "and subject_id in (select unnest(?::bigint[])) group by subject_id",
-            [subjects],
-        ).fetchall()
-    return {subject: (first, last) for subject, first, last in rows}
-
-
-def _filled(numbered: Numbered, scenario: Scenario, store: Store) -> Numbered:
-    """The rows, empty cells filled from the scenario's own case where it has exactly one at that time."""
-    if all(row.hadm_id is not None and row.index_eid is not None for _, row in numbered):
-        return numbered
-    own = _own_cases(scenario, store)
-    return [(line, _fill(row, own.get((row.subject_id, row.index_time)), scenario)) for line, row in numbered]
-
-
-def _own_cases(scenario: Scenario, store: Store) -> dict[tuple[int, datetime], dict[str, Any]]:
+def _own_cases(scenario: Scenario, store: Store) -> dict[tuple[int, datetime], list[_Case]]:
+    """The cases by subject and minute of the index time."""
+    names = ("subject_id", "index_time", "as_of", *_KEYS, "params")
+    times = "index_time::timestamp as index_time, as_of::timestamp as as_of"
     with tempfile.TemporaryDirectory(prefix="cohort-") as folder:
         file = Path(folder) / "candidates.parquet"
         write_candidates(store, scenario, file)
         with duckdb.connect(":memory:") as connection:
-            names = ("subject_id", "index_time", *_FILLED, "params")
             rows = connection.execute(
-                f"select {', '.join(names)} from read_parquet(?) "
-                "qualify count(*) over (partition by subject_id, index_time) = 1",
+                f"select distinct {', '.join(names)} from "
+                f"(select * replace ({times}) from read_parquet(?)) order by all",
                 [str(file)],
             ).fetchall()
-    cases = (dict(zip(names, row, strict=True)) for row in rows)
-    return {(case["subject_id"], case["index_time"]): case for case in cases}
+    cases: dict[tuple[int, datetime], list[_Case]] = defaultdict(list)
+    for row in rows:
+        case = dict(zip(names, row, strict=True))
+        case["params"] = json.loads(case["params"])
+        cases[case["subject_id"], _minute(case["index_time"])].append(case)
+    return cases
 
 
-def _fill(row: CohortRow, case: Mapping[str, Any] | None, scenario: Scenario) -> CohortRow:
-    """The row with the case's keys where it has none, and the case's params under those that it sets itself."""
-    if case is None or any(getattr(row, name) not in (None, case[name]) for name in _FILLED):
-        return row
-    theirs = {
-        name: value for name, value in json.loads(row.params).items() if scenario.params.get(name) != value
-    }
-    keys = {name: case[name] for name in _FILLED}
-    return replace(row, params=canonical_json(json.loads(case["params"]) | theirs), **keys)
+@dataclass(frozen=True)
+class _NoMatch:
+    reason: str
+    remedy: str
+    column: str = ""
 
 
-_Said = tuple[str, str] | Problem
+def _match(given: Given, cases: Sequence[_Case]) -> _Case | _NoMatch:
+    """The one case of this subject and minute that a row is, with everything that the row says of it."""
+    if not cases:
+        return _NoMatch(
+            f"index_time {given.index_time} is that of no case of the scenario and this subject",
+            "give the time of a case that the scenario's cohort.sql finds; another release may shift times otherwise",
+            "index_time",
+        )
+    fits = [case for case in cases if not _differing(given, case)]
+    fits = [case for case in fits if case["index_time"] == given.index_time] or fits
+    if len(fits) > 1:
+        return _NoMatch(
+            f"{len(fits)} cases of the scenario are at its index_time", "give the index_eid of the one it is"
+        )
+    if fits:
+        return fits[0]
+    nearest = min(cases, key=lambda case: len(_differing(given, case)))
+    name = _differing(given, nearest)[0]
+    theirs, ours = getattr(given, name), nearest[name]
+    if name == "params":
+        theirs, ours = canonical_json(dict(theirs)), canonical_json(ours)
+    return _NoMatch(
+        f"{name} is {str(theirs)[:200]}, and the scenario's case at that time has {'none' if ours is None else ours}",
+        f"correct {name}, or leave it empty: it is then the case's",
+        name,
+    )
+
+
+def _differing(given: Given, case: _Case) -> list[str]:
+    """The columns in which a row says something else than the case."""
+    names = [name for name in _KEYS if getattr(given, name) not in (None, case[name])]
+    if given.as_of is not None and _minute(given.as_of) != _minute(case["as_of"]):
+        names.append("as_of")
+    if any(name not in case["params"] or case["params"][name] != x for name, x in given.params.items()):
+        names.append("params")
+    return names
+
+
+def _placed(given: Given, case: _Case) -> CohortRow:
+    return place_row(given, **{name: case[name] for name in ("index_time", "as_of", *_KEYS, "params")})
+
+
+def _minute(moment: datetime) -> datetime:
+    return moment.replace(second=0, microsecond=0)
 
 
 def _adjudicated(
     store: Store, scenario: Scenario, numbered: Numbered
-) -> Iterator[tuple[int, CohortRow, _Said]]:
-    """Each row with our verdict and rule, or why there is none; rows that fail are found by halving."""
-    try:
-        with open_tasks(store, [row.task(str(line)) for line, row in numbered]) as connection:
-            adjudicate(connection, scenario)
-            said: dict[str, tuple[str, str]] = {
-                task_id: (verdict, rule)
-                for task_id, verdict, rule in connection.execute(
-                    "select task_id, verdict, rule from adjudicated"
-                ).fetchall()
-            }
-    except ScenarioError as error:
-        if len(numbered) == 1:
-            ((line, row),) = numbered
-            yield line, row, Problem(line, f"it cannot be adjudicated: {error.message}", "correct its params")
-            return
-        middle = len(numbered) // 2
-        yield from _adjudicated(store, scenario, numbered[:middle])
-        yield from _adjudicated(store, scenario, numbered[middle:])
+) -> Iterator[tuple[int, CohortRow, str, str]]:
+    """Each row with our verdict and rule."""
+    if not numbered:
         return
+    with open_tasks(store, [row.task(str(line)) for line, row in numbered]) as connection:
+        adjudicate(connection, scenario)
+        said = {
+            task_id: (verdict, rule)
+            for task_id, verdict, rule in connection.execute(
+                "select task_id, verdict, rule from adjudicated"
+            ).fetchall()
+        }
     for line, row in numbered:
-        yield line, row, said[str(line)]
+        verdict, rule = said[str(line)]
+        yield line, row, verdict, rule

@@ -98,10 +98,8 @@ def cohort(
         if mapping or allow_unmatched:
             raise typer.BadParameter("--map and --allow-unmatched belong to --from", param_hint="'--from'")
     chosen = choose_scenarios(load_scenarios(), scenario or [])
-    if out is not None and (out.is_dir() or not out.parent.is_dir()):
-        raise CohortError(f"{out}: no file can be written there", "name a file in a folder that exists")
-    if source is not None and out is not None and out.resolve() == source.resolve():
-        raise CohortError(f"{out} is the file to check", "name another file with --out")
+    if out is not None:
+        _require_writable(out, source)
     chart = ChartStore.open(store)
     if source is not None:
         _check_cohort(source, chart, chosen, _columns(mapping or []), out, allow_unmatched)
@@ -109,13 +107,24 @@ def cohort(
     if out is None:
         return
     cases = build_cohort(chart, chosen, progress=progress)
-    write_cohort(cases, out)
+    write_cohort(cases, out, private=_is_private(chart))
     for stratum in cases.strata:
         sys.stdout.write(
             f"{stratum.scenario}\t{stratum.verdict}\t{stratum.taken} of {stratum.wanted} wanted"
             f"\t{stratum.eligible} eligible\t{stratum.fragile} fragile\n"
         )
     sys.stderr.write(f"{out}: {len(cases.rows)} cases; {standing(_on(chosen, chart))}\n")
+
+
+def _require_writable(out: Path, source: Path | None) -> None:
+    """CohortError if no file can be written there, or if one that is written would replace the file to check."""
+    if out.is_dir() or not out.parent.is_dir():
+        raise CohortError(f"{out}: no file can be written there", "name a file in a folder that exists")
+    written = (out, *(_beside(out, what) for what in ("unmatched", "disagreements")))
+    if source is not None and (same := [one for one in written if one.resolve() == source.resolve()]):
+        raise CohortError(
+            f"{same[0]} is the file to check, and would be written over", "name another file with --out"
+        )
 
 
 def _check_cohort(
@@ -126,20 +135,25 @@ def _check_cohort(
     out: Path | None,
     allow_unmatched: bool,
 ) -> None:
-    """Check a file of somebody else, say what was found, and write what holds; ends with 1 if a row does not."""
+    """Check a file of somebody else, say what was found, and write what holds; CohortError if a row does not.
+
+    Of a credentialed store no cell and no label is shown, only lines, and files are for their owner alone.
+    """
     from harness.cohort_check import check_cohort, write_disagreements, write_unmatched
     from harness.cohort_file import write_rows
 
+    private = _is_private(store)
     found = check_cohort(source, store, scenarios, columns=columns, progress=progress)
     for scenario, agreed in found.agreements():
         sys.stdout.write(f"{scenario}\t{agreed}\n")
     for label in found.disagreements:
-        where = f"{source}, line {label.line}"
-        sys.stdout.write(
-            f"{where}: {label.scenario}: theirs {label.gold}, ours {label.ours} ({label.rule})\n"
-        )
+        both = f"theirs {label.gold}, ours {label.ours} ({label.rule})"
+        said = "the labels differ" if private else both
+        sys.stdout.write(f"{source}, line {label.line}: {label.scenario}: {said}\n")
     for problem in found.unmatched:
-        sys.stdout.write(f"{source}, line {problem.line}: {problem.reason}; {problem.remedy}\n")
+        sys.stdout.write(
+            f"{source}, line {problem.line}: {problem.told(private=private)}; {problem.remedy}\n"
+        )
     counts = f"{len(found.rows)} rows hold, {len(found.unmatched)} do not, {found.filled} filled"
     sys.stderr.write(f"{source}: {counts}; our labels: {standing(_on(scenarios, store))}\n")
     if found.unmatched and not (allow_unmatched and found.rows):
@@ -155,17 +169,25 @@ def _check_cohort(
         )
     if out is None:
         return
-    write_rows(found.rows, out)
+    write_rows(found.rows, out, private=private)
     for what, count, write in (
         ("unmatched", len(found.unmatched), partial(write_unmatched, found.unmatched)),
         ("disagreements", len(found.disagreements), partial(write_disagreements, found.disagreements)),
     ):
-        beside = out.with_suffix(f".{what}.csv")
+        beside = _beside(out, what)
         beside.unlink(missing_ok=True)
         if count:
-            write(beside)
+            write(beside, private=private)
             sys.stderr.write(f"{beside}: {count} rows\n")
     sys.stderr.write(f"{out}: {len(found.rows)} cases\n")
+
+
+def _beside(out: Path, what: str) -> Path:
+    return out.with_suffix(f".{what}.csv")
+
+
+def _is_private(store: "ChartStore") -> bool:
+    return store.manifest.classification == "credentialed"
 
 
 def standing(scenarios: "Sequence[Scenario]") -> str:

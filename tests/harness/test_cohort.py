@@ -334,6 +334,8 @@ BAD_CELLS = {
     "params that are no object": ("params", "[1]", "params is '[1]'"),
     "a fragility that is neither": ("fragile", "maybe", "fragile is 'maybe'"),
     "an unknown split": ("split", "test", "split is 'test'"),
+    "an index row that is no id": ("index_eid", "foo", "index_eid is 'foo'"),
+    "an index row of no table": ("index_eid", "policy:house", "index_eid is 'policy:house'"),
 }
 # fmt: on
 
@@ -371,6 +373,11 @@ FILES_REFUSED = {
     "nothing at all": ("", "no column scenario"),
     "no gold": ("scenario,subject_id,index_time,as_of\n", "no column gold"),
     "a short row": ("scenario,subject_id,index_time,as_of,gold\n90-early-potassium,101\n", "number of cells"),
+    "semicolons": ("scenario;subject_id;index_time;as_of;gold\n", "not separated by commas"),
+    "two columns of one name": (
+        "scenario,subject_id,index_time,as_of,gold,gold\n",
+        "two columns are called gold",
+    ),
     "an open quote": ('scenario,subject_id,index_time,as_of,gold\n"90-early', "unexpected end of data"),
 }
 

@@ -1,8 +1,9 @@
 """Cohorts of others: every row is accounted for, and no label is taken unseen."""
 
 import csv
+import re
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ from tests.harness.toy_scenario import ADMITTED, ward_store, write_toy
 Check = Callable[..., CheckedCohort]
 Captured = pytest.CaptureFixture[str]
 
-HEADER = ("template", "patient", "t0", "asof", "label", "params")
+HEADER = ("template", "patient", "t0", "asof", "label", "params", "hadm_id", "sealed_hadm_id", "index_eid")
 NAMES = {
     "scenario": "template",
     "subject_id": "patient",
@@ -27,6 +28,7 @@ NAMES = {
     "gold": "label",
 }
 END = ADMITTED + timedelta(hours=6)
+LATER = ADMITTED + timedelta(days=300)
 GOOD = {
     "template": "90-early-potassium",
     "patient": "101",
@@ -39,8 +41,9 @@ GOOD = {
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
-    potassium = {101: 6.2, 102: 6.4, 103: 4.1, 104: 4.2}
+    potassium = {101: 6.2, 102: 6.4, 103: 4.1, 104: 4.2, 105: 4.3}
     subjects = {n: [(ADMITTED, [(ADMITTED + timedelta(hours=2), value)])] for n, value in potassium.items()}
+    subjects[105].append((LATER, [(LATER + timedelta(hours=2), 4.1)]))
     return ward_store(tmp_path_factory.mktemp("ward"), subjects)
 
 
@@ -90,10 +93,26 @@ def test_labels_are_compared_with_our_adjudication(check: Check) -> None:
     assert (kept.gold, kept.rule) == ("no", "")
 
 
-def test_params_of_a_row_change_what_our_label_is(check: Check) -> None:
-    found = check(GOOD | {"label": "no", "params": '{"threshold": 7.0}'})
-    assert found.disagreements == ()
-    assert found.rows[0].params == '{"threshold":7.0}'
+def test_what_a_row_says_rightly_or_not_at_all_becomes_the_cases(check: Check) -> None:
+    said = {
+        "hadm_id": "1011",
+        "sealed_hadm_id": "1011",
+        "index_eid": "adm:1011",
+        "params": '{"threshold": 5}',
+    }
+    [whole] = check(GOOD | said).rows
+    sparse = check(GOOD | {"asof": "", "t0": (ADMITTED + timedelta(seconds=40)).isoformat()})
+    assert sparse.rows == (whole,)
+    assert (whole.index_time, whole.as_of, whole.params) == (ADMITTED, END, '{"threshold":5.0}')
+    assert (check(GOOD | said).filled, sparse.filled) == (0, 1)
+
+
+def test_a_patient_with_two_admissions_has_each_row_matched_with_its_own(check: Check) -> None:
+    later = {"patient": "105", "t0": LATER.isoformat(), "asof": "", "label": "no"}
+    found = check(GOOD | later | {"hadm_id": "1051"}, GOOD | later | {"sealed_hadm_id": "1051"}, GOOD | later)
+    assert [(x.line, x.column) for x in found.unmatched] == [(2, "hadm_id"), (3, "sealed_hadm_id")]
+    assert "1052" in found.unmatched[0].reason
+    assert [row.hadm_id for row in found.rows] == [1052]
 
 
 UNMATCHED = {
@@ -103,10 +122,21 @@ UNMATCHED = {
     "a time that is none": ({"t0": "soon"}, "index_time is 'soon'"),
     "times of another shift": (
         {"t0": "2180-01-01T00:00:00", "asof": "2180-01-02T00:00:00"},
-        "lies outside the subject's record",
+        "is that of no case of the scenario",
     ),
+    "a time some minutes off": (
+        {"t0": (ADMITTED + timedelta(minutes=7)).isoformat()},
+        "is that of no case of the scenario",
+    ),
+    "another as-of time": (
+        {"asof": "2299-01-01T00:00:00"},
+        "as_of is 2299-01-01 00:00:00, and the scenario's",
+    ),
+    "an index row that is not there": ({"index_eid": "lab:999999"}, "index_eid is lab:999999, and"),
+    "an index row that is no id": ({"index_eid": "foo"}, "index_eid is 'foo'"),
+    "another value of the params": ({"params": '{"threshold": 800}'}, 'params is {"threshold":800}, and'),
+    "a misspelt param": ({"params": '{"treshold": 5.0}'}, 'params is {"treshold":5.0}, and'),
     "an as-of before the index": ({"asof": "2150-03-01T00:00:00"}, "as_of lies before index_time"),
-    "params that no rule can read": ({"params": '{"threshold": "high"}'}, "it cannot be adjudicated"),
     "the same case again": ({}, "the same case as in line 2"),
 }
 
@@ -167,7 +197,7 @@ def test_the_agreement_is_printed_and_labels_are_said_to_be_unsigned(
     assert command(world, tmp_path, [lactate | {"label": "no"}], "--out", str(out)) == 0
     printed = capsys.readouterr()
     assert "05-lactate-remeasurement-six-hours\t0 of 1 agree" in printed.out
-    assert "line 2: 05-lactate-remeasurement-six-hours: theirs no, ours yes" in printed.out
+    assert "line 2: 05-lactate-remeasurement-six-hours: the labels differ" in printed.out
     assert "clinician_reviewed = false" in printed.err
     assert (tmp_path / "cohort.disagreements.csv").read_text().splitlines()[1].startswith("2,05-lactate")
 
@@ -179,7 +209,7 @@ def test_nothing_is_written_while_a_row_does_not_match(
     rows = [lactate, lactate | {"patient": "77"}]
     assert command(world, tmp_path, rows, "--out", str(out)) == 2
     printed = capsys.readouterr()
-    assert "line 3: subject_id 77 is not in the store" in printed.out
+    assert "line 3: subject_id does not fit" in printed.out
     assert "1 of 2 rows do not match" in printed.err
     assert "--allow-unmatched" in printed.err
     assert not out.exists()
@@ -237,7 +267,47 @@ def test_options_that_do_not_fit_are_one_line_and_a_hint(
     assert hint.startswith("hint: ")
 
 
-def test_a_time_of_the_record_is_no_bound_of_the_as_of_time(check: Check) -> None:
-    late = (ADMITTED + timedelta(days=400)).isoformat()
-    assert check(GOOD | {"asof": late}).unmatched == ()
-    assert datetime.fromisoformat(late) == check(GOOD | {"asof": late}).rows[0].as_of
+@pytest.mark.parametrize("name", ["unmatched", "disagreements"])
+def test_the_file_to_check_is_never_one_of_those_written(
+    name: str, world: World, lactate: dict[str, str], tmp_path: Path, capsys: Captured
+) -> None:
+    theirs = write_theirs(tmp_path / f"x.{name}.csv", [lactate])
+    before = theirs.read_bytes()
+    maps = [word for name, column in NAMES.items() for word in ("--map", f"{name}={column}")]
+    options = [
+        "--store",
+        str(world.store.path),
+        "--from",
+        str(theirs),
+        *maps,
+        "--out",
+        str(tmp_path / "x.csv"),
+    ]
+    assert run(["cohort", *options]) == 2
+    assert "is the file to check" in capsys.readouterr().err
+    assert theirs.read_bytes() == before
+
+
+def test_of_patients_no_cell_is_printed_and_files_are_for_their_owner(
+    world: World, lactate: dict[str, str], tmp_path: Path, capsys: Captured
+) -> None:
+    assert world.store.manifest.classification == "credentialed"
+    out = tmp_path / "cohort.csv"
+    out.touch(mode=0o644)
+    rows = [
+        lactate | {"label": "no"},
+        lactate | {"patient": "770077"},
+        lactate | {"asof": "2170-01-01T00:00:00"},
+        lactate | {"t0": "2140-01-01T00:00:00"},
+    ]
+    assert command(world, tmp_path, rows, "--out", str(out), "--allow-unmatched") == 0
+    printed = capsys.readouterr()
+    said = (printed.out + printed.err).replace(str(tmp_path), "")
+    assert "line 2: 05-lactate-remeasurement-six-hours: the labels differ" in said
+    for line, column in ((3, "subject_id"), (4, "as_of"), (5, "index_time")):
+        assert f"line {line}: {column} does not fit; " in said
+    for cell in (lactate["patient"], lactate["t0"][:10], "770077", "2170", "2140"):
+        assert not re.search(rf"(?<!\d){cell}(?!\d)", said), cell
+    for file in (out, tmp_path / "cohort.unmatched.csv", tmp_path / "cohort.disagreements.csv"):
+        assert file.stat().st_mode & 0o777 == 0o600
+    assert "770077" in (tmp_path / "cohort.unmatched.csv").read_text()
