@@ -17,8 +17,13 @@ from harness.synthetic.stays import Admission, Segment, draw_admissions
 _VENTILATION = 225792
 _THEATRE = (225470, 225469)
 _FROM_THE_DOOR = ("ketoacidosis", "haemorrhage", "respiratory", "sodium")
-_LATER = {"platelets": timedelta(hours=126), "warfarin": timedelta(hours=32)}
-"""Conditions that bring the patient to the ICU, and those that show so long after admission."""
+_LATER = {"warfarin": timedelta(hours=32)}
+_EARLIER = {"platelets": timedelta(hours=28)}
+"""Conditions that bring the patient to the ICU, those that show so long after admission, and those that begin so
+long before T that they show about then.
+"""
+_INTUBATED_LATER = 0.05
+"""Of the ventilated, how many are not so from the door: intubations in the ICU mostly are a plant's."""
 
 Row = dict[str, Any]
 """Official columns by name; keys that begin with `_` tie rows together and are not written."""
@@ -54,6 +59,8 @@ class Chart:
             return admission.icu[0].start if admission.icu else admission.arrived + timedelta(hours=1)
         if condition in _LATER:
             return admission.admitted + _LATER[condition]
+        if condition in _EARLIER:
+            return self.index_time - _EARLIER[condition]
         if self.case.anchor == "discharge":
             return admission.arrived + timedelta(hours=8)
         return self.index_time
@@ -91,7 +98,9 @@ class Chart:
         needed = self.case.plant is None and self.person.condition == "respiratory"
         if rng.random() > 0.4 and not needed:
             return None
-        start = minute(stay.start + timedelta(minutes=rng.randint(5, 200)))
+        late = rng.random() < _INTUBATED_LATER and not needed
+        wait = rng.randint(14 * 60, 26 * 60) if late else rng.randint(5, 110)
+        start = minute(stay.start + timedelta(minutes=wait))
         end = start + timedelta(minutes=rng.randint(420, 3600) + 1500 * needed)
         latest = stay.end - timedelta(hours=2)
         return (start, min(end, minute(latest))) if start < latest else None

@@ -33,6 +33,8 @@ _EVENTFUL = (
 )
 _LEAST_DAYS = {"platelets": 11.0, "warfarin": 4.0}
 """What takes its time to show → the shortest admission in days."""
+_LEAST_DAYS_BEFORE = {"platelets": 6.0}
+"""What shows late in an admission → the days in hospital before T that a model must have."""
 _IN_ICU = ("ketoacidosis", "hypoglycaemia", "haemorrhage", "respiratory")
 _STRIDE = 37
 _OPERATED = ("surgical", "trauma", "neuro")
@@ -175,7 +177,8 @@ def _neighbour(number: int, index: int, models: Sequence[Case]) -> Case:
 
 
 def _lets_arise(model: Case, condition: str) -> bool:
-    """Whether a patient who is where the model is stays, in the right unit, for the condition to show."""
+    """Whether a patient where the model is stays, in the right unit and after enough days, for it to show."""
     presence, unit = model.presence, model.anchor in ("icu", "unit")
     stays = presence.discharged is None and presence.died is None and presence.emar
-    return stays and model.anchor != "theatre" and (unit or condition not in _IN_ICU)
+    late = (model.bounds.days_before or 0) >= _LEAST_DAYS_BEFORE.get(condition, 0)
+    return stays and late and model.anchor != "theatre" and (unit or condition not in _IN_ICU)

@@ -1,6 +1,8 @@
 """Neighbours have what the scenarios ask about; carriers of plants have none of it by themselves."""
 
 from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,7 @@ from harness.synthetic.chart import Chart, open_chart
 from harness.synthetic.hospital import fill_chart
 from harness.synthetic.phrases import phrases
 from harness.synthetic.plan import _EVENTFUL, _ORDINARY, Case
+from harness.synthetic.plants import StayBounds
 from tests.harness.synthetic.toy_plants import SEED, plant_one
 
 
@@ -67,6 +70,34 @@ def test_heparin_may_be_followed_by_a_fall_of_platelets() -> None:
         counts = labs(chart, 51265)
         fell += min(counts) <= 0.5 * max(counts)
     assert fell
+
+
+def test_platelets_fall_about_the_time_that_the_model_gives() -> None:
+    """A plant's fall is seen at T, so one of the background is too, within a day and a half."""
+    case = Case("", 0, anchor="ward", conditions=("platelets",), bounds=StayBounds(days_before=8))
+    falls = []
+    for number in range(8):
+        chart = open_chart(replace(case, key=f"neighbour/{number}", index=number), SEED)
+        fill_chart(chart)
+        counts = [row for row in chart.rows["hosp.labevents"] if row["itemid"] == 51265 and row["valuenum"]]
+        highest = max(float(row["valuenum"]) for row in counts)
+        low = [row["charttime"] for row in counts if float(row["valuenum"]) <= highest / 2]
+        falls += [min(low) - chart.index_time] if low else []
+    assert len(falls) >= 2
+    assert all(abs(fall) < timedelta(hours=36) for fall in falls), falls
+
+
+def test_background_tubes_are_in_from_the_door_or_where_a_plant_would_have_them() -> None:
+    """An intubation in the ICU is a question of its own; a background that has many at one time would answer it."""
+    waits = []
+    for number in range(300):
+        chart = open_chart(Case(f"tube/{number}", number, anchor="unit"), SEED)
+        (_, stay), *_ = chart.icu_stays()
+        if span := chart.ventilated(stay):
+            waits.append((span[0] - stay.start) / timedelta(hours=1))
+    late = [wait for wait in waits if wait >= 2]
+    assert 0 < len(late) < 0.12 * len(waits)
+    assert all(13.9 < wait < 26 for wait in late)
 
 
 @pytest.mark.parametrize("condition", ["heart_failure", "respiratory", "diabetes", "syncope"])

@@ -68,6 +68,21 @@ def test_neighbours_have_the_anchors_and_bounds_of_carriers(tmp_path: Path) -> N
     assert {case.conditions for case in longer} == {("platelets",), ("warfarin",)}
 
 
+def test_what_shows_late_arises_where_a_carrier_has_been_in_hospital_for_days(tmp_path: Path) -> None:
+    early = '[[plant]]\nid = "early"\nverdict = "yes"\nanchor = "ward"\n'
+    late = early.replace("early", "late") + "stay = {days_before = 8}\n"
+    scenarios = []
+    for place, text in enumerate((early, late), 91):
+        (tmp_path / str(place)).mkdir()
+        file = write_plants(tmp_path / str(place), text)
+        scenarios.append(ToyScenario(file, id=f"{place}-toy", mix={"yes": 9}))
+    cases = [case for case in plan_cases(scenarios, patients=200) if case.plant is None]
+    falling = [case for case in cases if case.conditions == ("platelets",)]
+    assert len(falling) > 3
+    assert {case.bounds.days_before for case in falling} == {8}
+    assert {case.bounds.days_before for case in cases} == {None, 8}
+
+
 def test_a_mix_that_no_plant_can_fill_is_named(tmp_path: Path) -> None:
     scenario = ToyScenario(write_plants(tmp_path, TWO_KINDS), mix={"no": 1})
     with pytest.raises(ScenarioError, match="has no plant with the verdict no"):
