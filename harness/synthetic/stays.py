@@ -108,9 +108,7 @@ def _draw_path(
 ) -> _Path:
     if anchor in ("icu", "unit"):
         hours = max(14.0, bounds.icu_hours_before or 0)
-        lead = (
-            timedelta(0) if anchor == "icu" else timedelta(minutes=round(rng.uniform(hours, hours + 12) * 60))
-        )
+        lead = timedelta(0) if anchor == "icu" else _hours(rng, hours, hours + 12)
         out = None if presence.icu_until is None else index_time + presence.icu_until
         path = _icu_path(index_time - lead, lead, bounds, out, rng)
     elif anchor == "theatre":
@@ -170,7 +168,7 @@ def _icu_path(
 def _theatre_path(index_time: datetime, bounds: StayBounds, presence: Presence, rng: Random) -> _Path:
     """The ICU stay begins when the patient is expected back, or held the patient before the operation too."""
     before = rng.random() < 0.35
-    start = index_time - (_hours(rng, 9, 40) if before else timedelta(minutes=rng.randint(0, 25)))
+    start = index_time - (_hours(rng, 9, 40) if before else _hours(rng, 0, 0.4))
     drawn = _icu_hours(rng, bounds.icu_hours or 0)
     out = index_time + (drawn if presence.icu_until is None else presence.icu_until)
     marks = [("ward", start - _hours(rng, 6, 40)), ("icu", start), ("ward", out)]
@@ -243,7 +241,7 @@ def _with_icu(
     if presence.ward_only:
         icu = None
     elif presence.icu_from is not None:
-        icu = index_time + presence.icu_from
+        icu = index_time + presence.icu_from - timedelta(seconds=rng.randrange(60))
     if icu is None:
         return _Path(marks, end)
     if presence.icu_until is not None:

@@ -11,7 +11,7 @@ from harness.synthetic.chart import Chart, open_chart
 from harness.synthetic.hospital import fill_chart
 from harness.synthetic.phrases import phrases
 from harness.synthetic.plan import _EVENTFUL, _ORDINARY, Case
-from harness.synthetic.plants import StayBounds
+from harness.synthetic.plants import Presence, StayBounds
 from tests.harness.synthetic.toy_plants import SEED, plant_one
 
 
@@ -98,6 +98,29 @@ def test_background_tubes_are_in_from_the_door_or_where_a_plant_would_have_them(
     late = [wait for wait in waits if wait >= 2]
     assert 0 < len(late) < 0.12 * len(waits)
     assert all(13.9 < wait < 26 for wait in late)
+
+
+@pytest.mark.parametrize(
+    ("anchor", "presence"),
+    [
+        ("icu", Presence()),
+        ("unit", Presence()),
+        ("theatre", Presence()),
+        ("ward", Presence.model_validate({"icu_from": "+70m"})),
+        ("ed", Presence.model_validate({"icu_from": "+5h"})),
+    ],
+    ids=("icu", "unit", "theatre", "ward", "ed"),
+)
+def test_the_clock_of_the_icu_door_has_seconds_wherever_the_index_time_is(
+    anchor: str, presence: Presence
+) -> None:
+    doors = []
+    for number in range(40):
+        case = Case(f"door/{number}", number, anchor=anchor, presence=presence)
+        chart = open_chart(case, SEED)
+        doors += [stay.start for _, stay in chart.icu_stays()]
+    assert len(doors) >= 40
+    assert sum(door.second == 0 for door in doors) < 0.15 * len(doors)
 
 
 @pytest.mark.parametrize("condition", ["heart_failure", "respiratory", "diabetes", "syncope"])
