@@ -1,14 +1,15 @@
 """Whether what a rule does not read tells the class: features of a case, and permutation tests over them.
 
-A case's features are its numbers, its dates, the patient's description and, of every table that neither the
-adjudication nor the evidence of its scenario reads, how many rows there are, where their ids lie and how long
+A case's features are its numbers, its dates, how long the patient has been in the hospital and in the ICU, the
+patient's description and, of every table that neither the adjudication nor the evidence of its scenario reads, how many rows there are, where their ids lie and how long
 their texts are. Classes are compared within a scenario only, since a scenario is known from its question.
 """
 
 import random
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import combinations
 from typing import Any
 
@@ -21,12 +22,16 @@ from mcp_mimic.store.store import Store
 from mcp_mimic.store.tables import TABLES
 
 NEIGHBOURS = 3
+TIMES = ("time since admission", "time since the ICU's door", "a whole minute")
+"""What a case's index time tells by itself, given when the patient came."""
 _DESCRIBED = ("gender", "anchor_age", "anchor_year", "anchor_year_group")
 _ADMITTED = ("insurance", "language", "marital_status", "race", "admission_type", "admit_provider_id")
 
 type Features = dict[str, float]
 type Group = tuple[list[str], list[Features]]
 """A scenario's classes and features, by case."""
+type Classes = Mapping[str, Sequence[str]]
+"""Scenario → the classes of its cases."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +75,8 @@ def _columns(
     for unit in ("year", "month", "day", "minute", "second"):
         keep(f"{unit} of the index", [getattr(case.index_time, unit) for case in cases])
     keep("weekday of the index", [case.index_time.weekday() for case in cases])
+    for name, values in zip(TIMES, _times(connection, cases), strict=True):
+        keep(name, values)
     for source, names in (("hosp.patients", _DESCRIBED), ("hosp.admissions", _ADMITTED)):
         key = "subject_id" if source == "hosp.patients" else "hadm_id"
         for name in names:
@@ -93,6 +100,22 @@ def _columns(
                 f"{what} of {name}", [of_subject.get(case.subject_id, [0, None, None])[at] for case in cases]
             )
     return {name: values for name, values in columns.items() if any(values)}
+
+
+def _times(connection: duckdb.DuckDBPyConnection, cases: Sequence[CohortRow]) -> tuple[list[Any], ...]:
+    """The values of TIMES; the ICU's door is the admission's latest one before T, None if there is none."""
+    admitted = dict(connection.execute("select hadm_id, admittime from hosp.admissions").fetchall())
+    doors: dict[int | None, list[datetime]] = defaultdict(list)
+    for hadm_id, intime in connection.execute("select hadm_id, intime from icu.icustays").fetchall():
+        doors[hadm_id].append(intime)
+    since = [
+        [case.index_time - door for door in doors[case.hadm_id] if door <= case.index_time] for case in cases
+    ]
+    return (
+        [case.index_time - admitted[case.hadm_id] if case.hadm_id else None for case in cases],
+        [min(waits, default=None) for waits in since],
+        [case.index_time.second == 0 for case in cases],
+    )
 
 
 def ranks(values: Sequence[Any]) -> list[float]:
@@ -120,12 +143,43 @@ def features_told(groups: Mapping[str, Group], *, times: int, seed: int) -> list
     Standardised by the feature's own permutations, so that the largest is taken of comparable numbers (the
     max-T method: with it no feature is called telling for having been one of many).
     """
+
+    def summed(classes: Classes) -> dict[str, float]:
+        found: dict[str, float] = defaultdict(float)
+        for (_, name), value in _statistics(groups, classes).items():
+            found[name] += value
+        return found
+
+    return _largest(groups, summed, times, seed)
+
+
+def scenarios_told(groups: Mapping[str, Group], *, times: int, seed: int) -> list[Told]:
+    """The statistics that `features_told` sums, one by one: features of single scenarios.
+
+    `p` is of the largest of all of them, so that a scenario that is told is not lost among the others.
+    """
+
+    def apart(classes: Classes) -> dict[str, float]:
+        return {f"{name} in {where}": value for (where, name), value in _statistics(groups, classes).items()}
+
+    return _largest(groups, apart, times, seed)
+
+
+def only(groups: Mapping[str, Group], names: Collection[str]) -> dict[str, Group]:
+    """The groups with these features alone; a feature that is the same for all cases is none."""
+    return {
+        scenario: (classes, [{name: case[name] for name in case if name in names} for case in cases])
+        for scenario, (classes, cases) in groups.items()
+    }
+
+
+def _largest(
+    groups: Mapping[str, Group], statistics: Callable[[Classes], dict[str, float]], times: int, seed: int
+) -> list[Told]:
     rng = random.Random(seed)
-    observed = _statistics(groups, {name: classes for name, (classes, _) in groups.items()})
+    observed = statistics({name: classes for name, (classes, _) in groups.items()})
     drawn = [
-        _statistics(
-            groups, {name: rng.sample(classes, len(classes)) for name, (classes, _) in groups.items()}
-        )
+        statistics({name: rng.sample(classes, len(classes)) for name, (classes, _) in groups.items()})
         for _ in range(times)
     ]
     scale: dict[str, tuple[float, float]] = {}
@@ -150,8 +204,9 @@ def features_told(groups: Mapping[str, Group], *, times: int, seed: int) -> list
     return sorted(told, key=lambda each: -above(each.name, each.observed))
 
 
-def _statistics(groups: Mapping[str, Group], classes: Mapping[str, Sequence[str]]) -> dict[str, float]:
-    total: dict[str, float] = defaultdict(float)
+def _statistics(groups: Mapping[str, Group], classes: Classes) -> dict[tuple[str, str], float]:
+    """The statistic of each scenario and feature."""
+    total: dict[tuple[str, str], float] = defaultdict(float)
     for scenario, (_, cases) in groups.items():
         sums: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))
         counts: dict[str, int] = defaultdict(int)
@@ -162,7 +217,7 @@ def _statistics(groups: Mapping[str, Group], classes: Mapping[str, Sequence[str]
                 into[name] += value
         for label, by_name in sums.items():
             for name, value in by_name.items():
-                total[name] += value * value / counts[label]
+                total[scenario, name] += value * value / counts[label]
     return total
 
 
