@@ -1,4 +1,4 @@
-"""A web page as Markdown: its main part, with headings, lists and tables; what does not show is left out.
+"""A web page as Markdown: its main part, with headings, lists and tables; what its markup hides is left out.
 
 Whatever the page's own levels, the document's title is the only heading of the first level.
 """
@@ -11,14 +11,9 @@ from functools import cached_property
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
+from harness.corpus.hidden import drop_hidden
 from harness.corpus.plain import as_line, escape_line
 
-_NEVER = (
-    "script", "style", "noscript", "template", "nav", "footer", "aside", "svg", "iframe", "button", "select",
-    "input", "textarea", "label", "dialog", "[hidden]", '[aria-hidden="true"]', '[role="navigation"]',
-    '[role="banner"]', '[role="contentinfo"]', '[role="search"]', '[role="dialog"]', '[style*="display:none"]',
-    '[style*="display: none"]', '[style*="visibility:hidden"]', '[style*="visibility: hidden"]',
-)  # fmt: skip
 _BLOCKS = frozenset(
     [
         "address",
@@ -91,9 +86,7 @@ class Page:
     def markdown(self) -> str:
         """The main part's text."""
         _ = self._asks_for_password  # before fields are taken out
-        for selector in _NEVER:
-            for node in self.tree.css(selector):
-                node.decompose()
+        drop_hidden(self.tree)
         root = self._main()
         if root is None:
             return ""

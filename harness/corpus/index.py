@@ -14,7 +14,7 @@ from harness.errors import CorpusError
 from mcp_mimic.policies.corpus import Entry
 from mcp_mimic.policies.markdown import policy_sections
 
-EXTRACTOR = 1
+EXTRACTOR = 2
 """To be raised whenever the same original would become another text: all are then made anew."""
 
 _LARGEST_TEXT = 8_000_000

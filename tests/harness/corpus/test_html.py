@@ -49,6 +49,51 @@ def test_what_does_not_show_is_not_text() -> None:
     assert text_of("".join(hidden) + "<p>seen</p>") == "seen"
 
 
+@pytest.mark.parametrize(
+    "style",
+    [
+        "display:  none", "DISPLAY:NONE", "display\n:none", "color:red;display :\tnone !important", "display:none;",
+        "display:/**/none", "dis\\70lay:none", "display:none;display:nothing", "visibility: Hidden",
+        "visibility:collapse", "opacity:0", "opacity: 0.00", "opacity:.0", "opacity:0%", "font-size:0", "font-size: 0px",
+    ],
+)  # fmt: skip
+def test_what_its_own_style_hides_is_not_text(style: str) -> None:
+    assert text_of(f"<div style='{style}'><p>x</p></div><p>seen</p>") == "seen"
+
+
+@pytest.mark.parametrize(
+    "style",
+    [
+        "display:block", "display:inline-block", "visibility:visible", "opacity:0.5", "opacity:.05", "font-size:0.9em",
+        "font-size:10px", "content:none", "background:none", "", ";;:",
+    ],
+)  # fmt: skip
+def test_what_a_style_does_not_hide_is_text(style: str) -> None:
+    assert text_of(f"<p style='{style}'>seen</p>") == "seen"
+
+
+def test_what_only_the_look_of_a_page_hides_is_text_as_the_documentation_says() -> None:
+    for body in (
+        "<p style='color:white'>seen</p>",
+        "<p style='position:absolute;left:-9999px'>seen</p>",
+        "<style>.a{display:none}</style><p class=a>seen</p>",
+        "<details>seen</details>",
+    ):
+        assert text_of(body) == "seen"
+
+
+def test_hidden_elements_may_lie_in_one_another() -> None:
+    body = "<div hidden><nav style='display:none'><p style='opacity:0'>x</p></nav></div><p>seen</p>"
+    assert text_of(f"<div style='display:none'>{body}</div>{body}") == "seen"
+
+
+@pytest.mark.parametrize(
+    "root", ["<html hidden><body>", "<html style='opacity:0'><body>", "<html><body hidden>"]
+)
+def test_a_page_that_is_hidden_until_its_script_has_run_is_text(root: str) -> None:
+    assert read_page(f"{root}<p>seen</p>".encode()).markdown == "seen"
+
+
 def test_a_page_says_in_which_letters_it_is_written() -> None:
     page = f"<html><head><meta charset='iso-8859-1'></head><body><p>5 µmol</p>{LONG}</body></html>"
     assert "5 µmol" in read_page(page.encode("iso-8859-1")).markdown
