@@ -11,6 +11,7 @@ from harness.synthetic.chart import Chart
 from tests.harness.synthetic.toy_plants import plant_one
 
 HOUR = timedelta(hours=1)
+MINUTE = HOUR / 60
 
 
 def rows_of(chart: Chart, table: str, item: int) -> list[dict[str, Any]]:
@@ -186,7 +187,8 @@ def test_presence_shapes_the_stay(tmp_path: Path) -> None:
     assert died["deathtime"] == chart.index_time + 3 * HOUR
 
     chart = plant_one(tmp_path, 'presence = { icu_from = "+2h" }\n', anchor="ward")
-    assert next(chart.icu_stays())[1].start == chart.index_time + 2 * HOUR
+    arrived = chart.index_time + 2 * HOUR
+    assert arrived - MINUTE < next(chart.icu_stays())[1].start <= arrived
 
     chart = plant_one(tmp_path, "presence = { emar = false, ward_only = true }\n", anchor="ward")
     assert not chart.rows["hosp.emar"]
@@ -238,7 +240,8 @@ def test_a_patient_who_leaves_the_icu_goes_on_to_a_ward(tmp_path: Path, anchor: 
 
 def test_a_later_icu_stay_may_end_where_presence_says(tmp_path: Path) -> None:
     chart = plant_one(tmp_path, 'presence = { icu_from = "+2h", icu_until = "+9h" }\n', anchor="ward")
-    (stay,) = [stay for _, stay in chart.icu_stays() if stay.start == chart.index_time + 2 * HOUR]
+    arrived = chart.index_time + 2 * HOUR
+    (stay,) = [stay for _, stay in chart.icu_stays() if arrived - MINUTE < stay.start <= arrived]
     assert stay.end == chart.index_time + 9 * HOUR
 
 
