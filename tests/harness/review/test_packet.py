@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.build import build_tasks
 from harness.cli import run
 from harness.cohort_file import write_rows
 from harness.data import data_folder
@@ -406,6 +407,22 @@ def test_the_review_of_another_packet_is_kept_and_its_own_replaced(
     again = read_signoff(written)
     assert again is not None
     assert again.review == (other, *first.review)
+
+
+@pytest.mark.parametrize("charts", ["synthetic", "open"])
+def test_tasks_of_patients_are_signed_by_charts_of_patients_only(
+    charts: str, world: World, tmp_path: Path
+) -> None:
+    signer = signoffs.Signer("Ada Lovelace (nephrologist, 2026-05-20)", charts)
+    known = {"clinician_reviewed": True, "reviewers": (str(signer),), "signers": (signer,)}
+    signed = [scenario.model_copy(update=known) for scenario in world.scenarios]
+    assert world.store.manifest.classification == "credentialed"
+    built = build_tasks(world.store, [world.rows["lactate yes"]], signed, tmp_path / "tasks", key=KEY)
+    task = tmp_path / "tasks" / built.tasks[0]
+    counts = charts == "open"
+    assert f"clinician_reviewed = {str(counts).lower()}" in (task / "task.toml").read_text()
+    gold = json.loads((task / "tests" / "gold.json").read_text())
+    assert gold["label"] == ("clinician-signed" if counts else "rule-derived")
 
 
 def test_a_packet_that_shows_its_labels_cannot_be_signed(shown: Path) -> None:
