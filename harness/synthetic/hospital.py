@@ -2,10 +2,11 @@
 
 import shutil
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.errors import HarnessError
+from harness.errors import HarnessError, ScenarioError
 from harness.scenario import load_scenarios
 from harness.synthetic.agreement import agree
 from harness.synthetic.chart import Chart, open_chart
@@ -109,12 +110,17 @@ def write_hospital(
 
 
 def _write(folder: Path, out: Path, cases: list[Case], seed: int, progress: Progress | None) -> Hospital:
-    charts = sorted((open_chart(case, seed) for case in cases), key=lambda chart: chart.person.subject_id)
+    charts = []
+    for case in cases:
+        with _telling(case):
+            charts.append(open_chart(case, seed))
+    charts.sort(key=lambda chart: chart.person.subject_id)
     planted = []
     with open_tables(folder) as tables:
         tables.write(dictionary_rows())
         for done, chart in enumerate(charts, 1):
-            fill_chart(chart)
+            with _telling(chart.case):
+                fill_chart(chart)
             tables.write(chart.rows)
             chart.rows.clear()
             if chart.case.plant and chart.case.scenario:
@@ -131,6 +137,23 @@ def _write(folder: Path, out: Path, cases: list[Case], seed: int, progress: Prog
                 progress(done, len(charts))
     by_plan = sorted(planted, key=lambda case: (case.scenario, case.plant_id, case.subject_id))
     return Hospital(out, seed, len(charts), tables.counts, tuple(by_plan))
+
+
+@contextmanager
+def _telling(case: Case) -> Iterator[None]:
+    """ScenarioError, with scenario and plant, for whatever goes wrong while a carrier's chart is written."""
+    try:
+        yield
+    except HarnessError:
+        raise
+    except Exception as error:
+        if case.plant is None:
+            raise
+        what = " ".join(f"{type(error).__name__}: {error}".split()).removesuffix(":")
+        raise ScenarioError(
+            f"{case.scenario}, plant {case.plant.id!r}: no chart can be written for it ({what})",
+            "look for times of its presence, stay or events that cannot all be true of one patient",
+        ) from error
 
 
 def fill_chart(chart: Chart) -> None:

@@ -128,6 +128,7 @@ __all__ = [
 Weight = Annotated[float, Field(ge=30, le=250)]
 Height = Annotated[int, Field(ge=130, le=215)]
 Verdict = Literal["yes", "no", "lack_of_data", "medical_ambiguity"]
+_MINUTE = timedelta(minutes=1)
 SECTIONS = (
     "chief complaint",
     "major surgical or invasive procedure",
@@ -216,6 +217,14 @@ class Presence(Strict):
     emar_from: Offset | None = None
     emar_until: Offset | None = None
     first_admission: bool = False
+
+    @model_validator(mode="after")
+    def _check_that_t_is_before(self) -> "Presence":
+        for key in ("discharged", "died", "icu_from"):
+            offset = getattr(self, key)
+            if offset is not None and offset < _MINUTE:
+                raise ValueError(f"{key} must lie a minute or more after T, where the anchor has the patient")
+        return self
 
     @model_validator(mode="after")
     def _check_consistency(self) -> "Presence":

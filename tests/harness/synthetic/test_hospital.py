@@ -247,3 +247,16 @@ def test_what_ends_or_changes_an_order_names_it(database: duckdb.DuckDBPyConnect
     assert single(database, loose) == 0
     kinds = "select count(distinct transaction_type) from hosp.poe where order_subtype = 'Tubes/Drains'"
     assert single(database, kinds) == 3
+
+
+@pytest.mark.parametrize("step", ["open_chart", "fill_chart"])
+def test_whatever_goes_wrong_with_a_plant_names_it(
+    step: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise StopIteration
+
+    monkeypatch.setattr(f"harness.synthetic.hospital.{step}", fail)
+    with pytest.raises(ScenarioError, match=r"plant '\w+': no chart can be written for it \(StopIteration\)"):
+        generate(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["plants.toml"]

@@ -62,6 +62,22 @@ def test_a_file_of_plants_is_read(tmp_path: Path) -> None:
         ('discharged = "+2h30m"', 'icu_until = "+2h"', "knows icu_until only together with icu_from"),
         ('discharged = "+2h30m"', 'icu_from = "+1h", icu_until = "+1h"', "follow each other"),
         ("stay = {", 'presence = { icu_until = "-1h" }\nstay = {', "ends after T"),
+        (
+            'discharged = "+2h30m"',
+            'discharged = "-2h"',
+            "presence: discharged must lie a minute or more after T",
+        ),
+        ('discharged = "+2h30m"', 'died = "-2h"', "presence: died must lie a minute or more after T"),
+        (
+            'discharged = "+2h30m"',
+            'icu_from = "-30d"',
+            "presence: icu_from must lie a minute or more after T",
+        ),
+        (
+            'discharged = "+2h30m"',
+            'discharged = "+0h"',
+            "presence: discharged must lie a minute or more after T",
+        ),
         (ORDER, ORDER.replace(" }", ', field_name = "Code status" }'), "go together"),
         (ORDER, ORDER.replace(" }", ', transaction = "Stop" }'), "event.0.transaction"),
         (ORDER, ORDER.replace(" }", ', transaction = "D/C", field_name = "x" }'), "has no detail"),
