@@ -30,6 +30,7 @@ fix:
 # the pages that are made from the code and from the scenarios' folders
 docs:
     uv run python -m mcp_mimic.reference docs/reference
+    uv run python -m harness.reference docs/reference
     uv run python -m harness.scenario_index docs
 
 # the main job

@@ -55,14 +55,19 @@ def settings_page() -> str:
 
 def commands_page() -> str:
     """Every command of `mcp-mimic` with its arguments and options."""
+    return describe_commands("Commands", "mcp-mimic", app)
+
+
+def describe_commands(title: str, program: str, commands: typer.Typer) -> str:
+    """The page of a program's commands: what each does, an example, its arguments and options."""
     lines = [
-        "# Commands",
+        f"# {title}",
         "",
         f"{_MADE} A command ends with 0 when it did its work, 1 when the work failed, 2 where it could not begin "
         "and 130 when it was interrupted. What it found goes to stdout, all else to stderr.",
         "",
     ]
-    for name, command in _commands("mcp-mimic", typer.main.get_command(app)):
+    for name, command in _commands(program, typer.main.get_command(commands)):
         lines += [f"## {name}", "", *_prose(command.help or ""), ""]
         if rows := [_parameter(parameter) for parameter in command.params if parameter.name != "help"]:
             lines += [*_table(("argument", "meaning"), rows), ""]
@@ -139,17 +144,17 @@ def _commands(path: str, command: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _prose(text: str) -> list[str]:
-    description, _, example = text.strip().partition("Example: ")
-    return [description.strip(), "", "```", example.strip(), "```"]
+    description, *examples = text.strip().split("Example: ")
+    return [description.strip(), "", "```", *(example.strip() for example in examples), "```"]
 
 
 def _parameter(parameter: Any) -> tuple[str, str]:
     named = parameter.metavar or parameter.name.upper()
+    required = " Required." if parameter.required else ""
     if parameter.param_type_name == "argument":
-        return f"`{named}`", f"{parameter.help} Required."
+        return f"`{named}`", f"{parameter.help}{required}"
     names = "/".join([*parameter.opts, *parameter.secondary_opts])
     takes = "" if parameter.is_flag else f" {named}"
-    required = " Required." if parameter.required else ""
     default = parameter.default
     shown = "" if default in (None, False) or callable(default) else f" By default {default}."
     return f"`{names}{takes}`", f"{parameter.help or ''}{required}{shown}"
