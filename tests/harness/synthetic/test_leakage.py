@@ -5,6 +5,7 @@ import random
 import pytest
 
 from harness.cohort import build_cohort
+from harness.cohort_file import CohortRow
 from harness.scenario import load_scenarios
 from tests.harness.synthetic.conftest import SyntheticWorld
 from tests.harness.synthetic.leakage import (
@@ -82,13 +83,17 @@ def test_ranks_are_standardised_and_nothing_comes_first() -> None:
     assert ranks([7, 7]) == [0.0, 0.0]
 
 
+@pytest.fixture(scope="module")
+def cohort(whole_world: SyntheticWorld) -> tuple[CohortRow, ...]:
+    return build_cohort(whole_world.store, load_scenarios()).rows
+
+
 @pytest.mark.slow
 def test_no_class_of_the_default_hospital_is_told_by_what_its_rule_does_not_read(
-    whole_world: SyntheticWorld,
+    whole_world: SyntheticWorld, cohort: tuple[CohortRow, ...]
 ) -> None:
     scenarios = load_scenarios()
-    rows = build_cohort(whole_world.store, scenarios).rows
-    found = gather(whole_world.store, scenarios, rows)
+    found = gather(whole_world.store, scenarios, cohort)
     assert len(found) == len(scenarios)
     assert min(len(cases[0]) for _, cases in found.values()) > 40
     worst = features_told(found, times=500, seed=1)[0]
@@ -104,15 +109,14 @@ def test_no_class_of_the_default_hospital_is_told_by_what_its_rule_does_not_read
 
 @pytest.mark.slow
 def test_where_the_index_time_tells_planted_cases_it_does_not_tell_the_class(
-    whole_world: SyntheticWorld,
+    whole_world: SyntheticWorld, cohort: tuple[CohortRow, ...]
 ) -> None:
     scenarios = load_scenarios()
-    rows = build_cohort(whole_world.store, scenarios).rows
-    times = only(gather(whole_world.store, scenarios, rows), TIMES)
+    times = only(gather(whole_world.store, scenarios, cohort), TIMES)
     planted = {(case.scenario, case.subject_id) for case in whole_world.planted}
     marks = {
         scenario.id: [
-            (row.scenario, row.subject_id) in planted for row in rows if row.scenario == scenario.id
+            (row.scenario, row.subject_id) in planted for row in cohort if row.scenario == scenario.id
         ]
         for scenario in scenarios
     }
