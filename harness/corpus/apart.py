@@ -1,14 +1,20 @@
-"""Documents are read in a process of their own: a file from elsewhere may ask for endless memory or time."""
+"""Documents are read in a process of their own: a file from elsewhere may ask for endless memory or time.
 
+What comes back is JSON of a known shape, so that a reader which a file has taken over gets no further.
+"""
+
+import json
 import multiprocessing
-import pickle
 import resource
 import signal
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from pydantic import TypeAdapter, ValidationError
 
 from harness.errors import CorpusError
 
@@ -33,30 +39,37 @@ class Limits:
 OF_PDF = Limits(4 * 1024**3, 1800, "print it to a new PDF, or take a part of it, and add that with --replace")
 OF_PAGE = Limits(2 * 1024**3, 60, "print the page to a PDF in a browser, and add that")
 
+_REFUSAL = 100_000
+"""Bytes that an answer may have beside the text."""
 _SPAWN = multiprocessing.get_context("spawn")
 
 
 def read_pdf_apart(file: Path, limits: Limits = OF_PDF) -> "PdfText":
     """As `read_pdf`; CorpusError also if reading takes more than the limits."""
-    from harness.corpus.pdf import read_pdf
+    from harness.corpus.pdf import PdfText, read_pdf
 
-    return _apart(read_pdf, file, str(file), limits)
+    return read_apart(partial(read_pdf, file), PdfText, str(file), limits)
 
 
 def read_page_apart(place: str, data: bytes, limits: Limits = OF_PAGE) -> "PageText":
     """As `read_page_text`; CorpusError, which calls the page by its place, if it cannot be read within limits."""
-    from harness.corpus.html import read_page_text
+    from harness.corpus.html import PageText, read_page_text
 
-    return _apart(read_page_text, data, place, limits)
+    return read_apart(partial(read_page_text, data), PageText, place, limits)
 
 
-def _apart[Given, Found](work: Callable[[Given], Found], given: Given, place: str, limits: Limits) -> Found:
+def read_apart[Found](work: Callable[[], Found], shape: type[Found], place: str, limits: Limits) -> Found:
+    """What `work`, which is pickled and sent, finds in a process of its own: an instance of `shape`.
+
+    CorpusError, which calls the document by its place, if it raises that, fails, or takes more than the limits.
+    """
     receiver, sender = _SPAWN.Pipe(duplex=False)
-    process = _SPAWN.Process(target=_work, args=(work, given, place, limits, sender), daemon=True)
+    process = _SPAWN.Process(target=_work, args=(work, place, limits, sender), daemon=True)
     process.start()
     sender.close()
     try:
-        good, found = receiver.recv()
+        answer = receiver.recv_bytes(limits.text + _REFUSAL)
+        found = TypeAdapter(shape | _Refusal).validate_json(answer, strict=True)
     except EOFError as error:
         process.join()
         what = (
@@ -65,37 +78,51 @@ def _apart[Given, Found](work: Callable[[Given], Found], given: Given, place: st
             else f"ended its reader ({process.exitcode})"
         )
         raise CorpusError(f"{place} {what}", limits.remedy) from error
+    except (OSError, ValidationError) as error:
+        raise CorpusError(
+            f"{place} made its reader answer with something that is no text", limits.remedy
+        ) from error
     finally:
         receiver.close()
-        process.terminate()
+        process.kill()
         process.join()
-    if not good:
-        raise CorpusError(*found)
-    answer: Found = found
-    return answer
+    if isinstance(found, _Refusal):
+        raise CorpusError(found.message, found.remedy)
+    return found
 
 
-def _work(
-    work: Callable[[Any], Any], given: Any, place: str, limits: Limits, sender: "Connection[Any, Any]"
-) -> None:
+@dataclass(frozen=True)
+class _Refusal:
+    """Why nothing was found."""
+
+    message: str
+    remedy: str
+
+
+def _work(work: Callable[[], Any], place: str, limits: Limits, sender: "Connection[Any, Any]") -> None:
     """Send what `work` finds, or why it finds nothing."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     resource.setrlimit(resource.RLIMIT_AS, (limits.memory, limits.memory))
     resource.setrlimit(resource.RLIMIT_CPU, (limits.seconds, limits.seconds + 5))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    told: tuple[str, str]
     try:
-        answer = pickle.dumps((True, work(given)))
+        answer = _as_json(work())
         if len(answer) <= limits.text:
             sender.send_bytes(answer)
             return
-        told = f"{place} holds more than {limits.text // 10**6} MB of text", limits.remedy
+        refusal = _Refusal(f"{place} holds more than {limits.text // 10**6} MB of text", limits.remedy)
     except CorpusError as error:
-        told = error.message, error.remedy
+        refusal = _Refusal(error.message, error.remedy)
     except MemoryError:
-        told = f"{place} takes more than {limits.memory // 1024**2:,} MB to read", limits.remedy
+        refusal = _Refusal(f"{place} takes more than {limits.memory // 1024**2:,} MB to read", limits.remedy)
     except RecursionError:
-        told = f"{place} is nested too deeply to be read", limits.remedy
+        refusal = _Refusal(f"{place} is nested too deeply to be read", limits.remedy)
     except Exception as error:  # noqa: BLE001 - whatever a parser makes of bytes from elsewhere is that document's failure
-        told = f"{place} cannot be read: {type(error).__name__}: {str(error)[:200]}", limits.remedy
-    sender.send_bytes(pickle.dumps((False, told)))
+        what = f"{type(error).__name__}: {str(error)[:200]}"
+        refusal = _Refusal(f"{place} cannot be read: {what}", limits.remedy)
+    sender.send_bytes(_as_json(refusal))
+
+
+def _as_json(value: Any) -> bytes:
+    """A dataclass of plain values; half a pair of surrogates, which is no character, becomes a question mark."""
+    return json.dumps(asdict(value), ensure_ascii=False).encode(errors="replace")

@@ -1,12 +1,16 @@
 """Documents are read in a process of their own, with an end to what it may take."""
 
-from dataclasses import replace
+import pickle
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from harness.corpus.apart import OF_PAGE, OF_PDF, Limits, read_page_apart, read_pdf_apart
-from harness.corpus.html import read_page_text
+from harness.corpus.apart import OF_PAGE, OF_PDF, Limits, read_apart, read_page_apart, read_pdf_apart
+from harness.corpus.html import PageText, read_page_text
 from harness.corpus.pdf import read_pdf
 from harness.errors import CorpusError
 from tests.harness.corpus.documents import GUIDELINE_HTML, guideline_pdf, pdf, web_page
@@ -49,6 +53,62 @@ def test_a_page_that_asks_too_much_is_told_in_a_line(body: str, limits: Limits, 
         read_page_apart("page.html", web_page(body), limits)
     assert "\n" not in told.value.message
     assert "PDF" in told.value.remedy
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a reader that a file has taken over may say in place of a text."""
+
+    markdown: Any
+    obstacle: str | None = None
+    more: str = ""
+
+
+class Burglar:
+    """Once unpickled, it has made a file."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        return Path.touch, (self.file,)
+
+
+def answer_pickled(file: Path) -> None:
+    """Write pickled bytes to the pipe over which answers go, as a reader that was taken over could."""
+    import os
+    import stat
+    import struct
+
+    data = pickle.dumps((True, Burglar(file)))
+    for each in range(3, 64):
+        try:
+            if stat.S_ISFIFO(os.fstat(each).st_mode) or stat.S_ISSOCK(os.fstat(each).st_mode):
+                os.write(each, struct.pack("!i", len(data)) + data)
+        except OSError:
+            continue
+
+
+def test_a_reader_that_was_taken_over_gets_no_further(tmp_path: Path) -> None:
+    file = tmp_path / "was-here"
+    pickle.loads(pickle.dumps(Burglar(file)))
+    file.unlink()
+    with pytest.raises(CorpusError, match="answer with something that is no text"):
+        read_apart(partial(answer_pickled, file), PageText, "page.html", OF_PAGE)
+    assert not file.exists()
+
+
+@pytest.mark.parametrize("answer", [Answer(7), Answer(None), Answer("text", more="x" * 200_000)])
+def test_an_answer_of_another_shape_or_length_is_told(answer: Answer) -> None:
+    limits = replace(OF_PAGE, text=150_000)
+    with pytest.raises(CorpusError, match=r"page\.html (made its reader answer|holds more than)") as told:
+        read_apart(partial(replace, answer), PageText, "page.html", limits)
+    assert told.value.remedy == limits.remedy
+
+
+def test_half_a_character_in_a_text_is_a_question_mark() -> None:
+    half = Answer("a \ud800 b")
+    assert read_apart(partial(replace, half), PageText, "page.html", OF_PAGE).markdown == "a ? b"
 
 
 @pytest.mark.slow
