@@ -17,6 +17,7 @@ from harness.data import data_folder
 from harness.errors import ScenarioError
 from harness.review.signoff import SIGNOFF_FILE, Signer, counts_for, standing_of
 from harness.rubric import DataModel, Identifier, PolicyRubric, Rubric, Source, Text
+from harness.slips import first_slip
 from mcp_mimic.contract import VERDICTS
 
 Verdict = Literal["yes", "no", "lack_of_data", "medical_ambiguity"]
@@ -276,13 +277,5 @@ def _parse[M: DataModel](model: type[M], data: dict[str, Any], path: Path) -> M:
     try:
         return model.model_validate(data)
     except ValidationError as error:
-        problems = error.errors(include_url=False)
-        # a misspelt key is both unknown and missing: the first of the two says where to look
-        first = next((one for one in problems if one["type"] == "extra_forbidden"), problems[0])
-        key = ".".join(str(part) for part in first["loc"]) or "the whole file"
-        message = first["msg"].removeprefix("Value error, ")
-        remedy = {
-            "extra_forbidden": "remove the key or correct its spelling",
-            "missing": "add the key",
-        }.get(first["type"], "correct the value")
-        raise ScenarioError(f"{path}: {key}: {message}", remedy) from error
+        slip = first_slip(error, model, data)
+        raise ScenarioError(f"{path}: {slip}", slip.remedy) from error

@@ -108,6 +108,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from harness.errors import ScenarioError
+from harness.slips import first_slip
 from harness.synthetic.events import Event, Names, Offset, Strict, Suppression, parse_offset
 
 __all__ = [
@@ -129,6 +130,7 @@ Weight = Annotated[float, Field(ge=30, le=250)]
 Height = Annotated[int, Field(ge=130, le=215)]
 Verdict = Literal["yes", "no", "lack_of_data", "medical_ambiguity"]
 _MINUTE = timedelta(minutes=1)
+_SEE = "docs/adding-a-scenario.md states every key"
 SECTIONS = (
     "chief complaint",
     "major surgical or invasive procedure",
@@ -370,7 +372,6 @@ class Plant(Strict):
 
 def read_plants(path: Path) -> tuple[Plant, ...]:
     """The plants of a `plants.toml`; ScenarioError names file, plant and key."""
-    remedy = "compare the file with harness/synthetic/plants.py, which states every key"
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -378,8 +379,11 @@ def read_plants(path: Path) -> tuple[Plant, ...]:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ScenarioError(f"{path} is not TOML: {error}", "correct the syntax at that place") from error
     if foreign := sorted(set(content) - {"plant"}):
-        raise ScenarioError(f"{path} has an unknown key {foreign[0]}", remedy)
-    plants = tuple(_parse_plant(path, raw, remedy) for raw in content.get("plant", ()))
+        raise ScenarioError(f"{path} has an unknown key {foreign[0]}", f"begin plants with [[plant]]; {_SEE}")
+    written = content.get("plant", [])
+    if not isinstance(written, list):
+        raise ScenarioError(f"{path}: plant is one table", f"begin every plant with [[plant]]; {_SEE}")
+    plants = tuple(_parse_plant(path, raw) for raw in written)
     repeated = {plant.id for plant in plants if [other.id for other in plants].count(plant.id) > 1}
     if not plants or repeated:
         problem = f"has more than one plant {min(repeated)}" if repeated else "has no [[plant]]"
@@ -387,12 +391,16 @@ def read_plants(path: Path) -> tuple[Plant, ...]:
     return plants
 
 
-def _parse_plant(path: Path, raw: dict[str, Any], remedy: str) -> Plant:
+def _parse_plant(path: Path, raw: Any) -> Plant:
+    if not isinstance(raw, dict):
+        raise ScenarioError(f"{path}: plant is no list of tables", "begin every plant with [[plant]]")
+    where = f"{path}, plant {raw.get('id', '?')!r}"
     try:
         return Plant.model_validate(raw)
     except ValidationError as error:
-        first = error.errors()[0]
-        key = ".".join(str(part) for part in first["loc"])
-        reason = first["msg"].removeprefix("Value error, ")
-        where = f"{path}, plant {raw.get('id', '?')!r}" + (f", {key}" if key else "")
-        raise ScenarioError(f"{where}: {reason}", remedy) from error
+        slip = first_slip(error, Plant, raw)
+        raise ScenarioError(
+            f"{where}{', ' if slip.place else ': '}{slip}", f"{slip.remedy}; {_SEE}"
+        ) from error
+    except OverflowError as error:
+        raise ScenarioError(f"{where}: a time is too far from T", _SEE) from error

@@ -1,5 +1,6 @@
 """Scenario folders: what is accepted, and how a slip is named."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -33,10 +34,10 @@ def test_a_root_without_scenarios_is_an_error(tmp_path: Path) -> None:
 
 # fmt: off
 SLIPS = {
-    "an unknown key": ('domain = "test"', 'domain = "test"\ndomian = "x"', "domian: Extra inputs"),
-    "a missing key": ('title = "Potassium of 5.0 or more within six hours"\n', "", "title: Field required"),
+    "an unknown key": ('domain = "test"', 'domain = "test"\ndomian = "x"', "toml: domian: unknown key"),
+    "a missing key": ('title = "Potassium of 5.0 or more within six hours"\n', "", "toml: title: the key is missing"),
     "a verdict without a number in the mix": ("lack_of_data = 1, ", "", "mix lacks lack_of_data"),
-    "an unknown verdict": ('verdicts = ["lack_of_data"]', 'verdicts = ["perhaps"]', "evidence.1.verdicts.0"),
+    "an unknown verdict": ('verdicts = ["lack_of_data"]', 'verdicts = ["perhaps"]', "evidence 'no_potassium', verdicts, entry 1: 'perhaps' is not allowed"),
     "an unknown table": ('source = "hosp.labevents"', 'source = "labevents"', "labevents is no official table"),
     "an absence without a search": ('kind = "rows"', 'kind = "absence"', "kind absence needs at least one search"),
     "any on rows": ('kind = "rows"', 'kind = "rows"\nany = true', "any belongs to kind absence"),
@@ -50,8 +51,8 @@ SLIPS = {
     "names that are no regular expression": (
         'source = "hosp.labevents", items = [50971]', 'source = "hosp.emar", names = "(calcium"',
         "no regular expression"),
-    "a DOI that is none": ('text = "No guideline."', 'text = "x"\ndoi = "doi:10"', "reference.0.doi"),
-    "a misspelt key": ('domain = "test"', 'domian = "test"', "toml: domian: Extra inputs"),
+    "a DOI that is none": ('text = "No guideline."', 'text = "x"\ndoi = "doi:10"', "reference 'none', doi: 'doi:10' has not the form"),
+    "a misspelt key": ('domain = "test"', 'domian = "test"', "toml: domian: unknown key"),
     "broken TOML": ('domain = "test"', 'domain = "test', "not valid TOML"),
 }
 # fmt: on
@@ -75,6 +76,41 @@ def test_the_id_is_the_folders_name(tmp_path: Path) -> None:
         load_scenario(renamed)
 
 
+# fmt: off
+WORDS = {
+    "a misspelt key at the top": ('domain = "test"', 'domian = "test"', "did you mean domain?"),
+    "a misspelt key of an entry": ('kind = "rows"', 'kind = "rows"\nwhenn = "true"', "did you mean when?"),
+    "a misspelt key two tables down": (
+        'items = [50971], from = "index_time"', 'itmes = [50971], from = "index_time"', "did you mean items?"),
+    "a key like no other": ('kind = "rows"', 'kind = "rows"\nzzz = 1', "remove it: the keys here are any, id, kind"),
+    "a misspelt kind": ('kind = "rows"', 'kind = "row"', "did you mean rows?"),
+    "a verdict like no other": (
+        'verdicts = ["lack_of_data"]', 'verdicts = ["?"]', "use one of yes, no, lack_of_data, medical_ambiguity"),
+    "a misspelt verdict as a key": ("{ yes = 3,", "{ yess = 3,", "did you mean yes?"),
+    "text where a number belongs": ("version = 1", 'version = "one"', "give a whole number"),
+    "a number where text belongs": ('domain = "test"', "domain = 3", "give text in quotes"),
+    "part of a number": ("version = 1", "version = 1.5", "give a whole number"),
+    "too small a number": ("version = 1", "version = 0", "give at least 1"),
+    "an empty text": ('domain = "test"', 'domain = ""', "fill it, or leave the key out"),
+    "an empty list": ('definitions = ["Potassium is item 50971."]', "definitions = []", "give at least 1"),
+    "text where a list belongs": ('definitions = ["Potassium is item 50971."]', 'definitions = "x"', "give a list"),
+    "text where a table belongs": ("params = { threshold = 5.0 }", 'params = "x"', "give a table"),
+    "a name with a capital": ('id = "stricter"', 'id = "Stricter"', "a small letter, then small letters, digits and _"),
+}
+# fmt: on
+
+
+@pytest.mark.parametrize("slip", WORDS)
+def test_a_slip_says_what_is_allowed_in_words_of_ours(slip: str, tmp_path: Path) -> None:
+    old, new, remedy = WORDS[slip]
+    assert old in FILES["scenario.toml"]
+    folder = write_toy(tmp_path, {"scenario.toml": FILES["scenario.toml"].replace(old, new, 1)})
+    with pytest.raises(ScenarioError) as caught:
+        load_scenario(folder)
+    assert remedy in caught.value.remedy
+    assert not re.search(r"should|permitted|required|[.]0|entry 0", caught.value.message.split(".toml:")[1])
+
+
 @pytest.mark.parametrize("name", FILES)
 def test_a_missing_file_is_named(name: str, tmp_path: Path) -> None:
     folder = write_toy(tmp_path)
@@ -93,7 +129,10 @@ RUBRIC_SLIPS = {
         'check = { name = "cited", requirement = "sodium" }',
         "unknown requirement sodium",
     ),
-    "an unknown check": ('check = { name = "guessed" }', "item.0.check"),
+    "an unknown check": (
+        'check = { name = "guessed" }',
+        "item 'looks', check: name 'guessed' is not allowed",
+    ),
     "a computed item without a check": ("", "a computed item names a check"),
 }
 

@@ -40,23 +40,31 @@ def test_a_file_of_plants_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ('at = "-20h"', 'at = "20h"', "plant 'granite', event.0.at: '20h' is not an offset"),
-        ('unit = "mg/dL" }', 'route = "IV" }', "plant 'granite', event.0: hosp.labevents has no route"),
+        ('at = "-20h"', 'at = "20h"', "plant 'granite', event, entry 1, at: '20h' is not an offset"),
+        (
+            'unit = "mg/dL" }',
+            'route = "IV" }',
+            "plant 'granite', event, entry 1: hosp.labevents has no route",
+        ),
         (
             'item = 50912, at = "-20h"',
             'at = "-20h"',
-            "plant 'granite', event.0: hosp.labevents needs item",
+            "plant 'granite', event, entry 1: hosp.labevents needs item",
         ),
         ('at = "-20h", value = 0.9', 'at = "-20h"', "either a value or null_value"),
         ('every = "1h", ', "", "every and until go together"),
         ('every = "1h"', 'every = "-1h"', "is not a positive period"),
-        ('source = "icu.outputevents"', 'source = "icu.outputs"', "plant 'granite', event.2.source"),
+        (
+            'source = "icu.outputevents"',
+            'source = "icu.outputs"',
+            "plant 'granite', event, entry 3, source: 'icu.outputs' is not allowed",
+        ),
         ('verdict = "no"', 'verdict = "never"', "plant 'basalt', verdict"),
-        ('anchor = "icu"', 'anchor = "icu"\ncolour = "grey"', "plant 'granite', colour"),
+        ('anchor = "icu"', 'anchor = "icu"\ncolour = "grey"', "plant 'granite', colour: unknown key"),
         ('id = "basalt"', 'id = "granite"', "has more than one plant granite"),
         ("emar = false, ward_only = true", 'icu_from = "+1h", ward_only = true', "exclude each other"),
         ('discharged = "+2h30m"', 'discharged = "+2h30m", died = "+3h"', "exclude each other"),
-        ("icu_hours = 40", "icu_hours = 0", "plant 'granite', stay.icu_hours"),
+        ("icu_hours = 40", "icu_hours = 0", "plant 'granite', stay, icu_hours: 0 is out of range"),
         ('verdict = "yes"', "verdict = yes", "is not TOML"),
         ("emar = false,", 'emar = false, emar_from = "+1h",', "a chart without eMAR has no emar_from"),
         ('discharged = "+2h30m"', 'icu_until = "+2h"', "knows icu_until only together with icu_from"),
@@ -79,7 +87,7 @@ def test_a_file_of_plants_is_read(tmp_path: Path) -> None:
             "presence: discharged must lie a minute or more after T",
         ),
         (ORDER, ORDER.replace(" }", ', field_name = "Code status" }'), "go together"),
-        (ORDER, ORDER.replace(" }", ', transaction = "Stop" }'), "event.0.transaction"),
+        (ORDER, ORDER.replace(" }", ', transaction = "Stop" }'), "event, entry 1, transaction"),
         (ORDER, ORDER.replace(" }", ', transaction = "D/C", field_name = "x" }'), "has no detail"),
     ],
 )
@@ -93,10 +101,39 @@ def test_a_slip_is_named_with_file_plant_and_key(tmp_path: Path, old: str, new: 
     assert str(path) in error.value.message
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "remedy"),
+    [
+        ('anchor = "icu"', 'anchr = "icu"', "did you mean anchor?"),
+        ('anchor = "icu"', 'anchor = "war"', "did you mean ward?"),
+        ("icu_hours = 40", "icu_hour = 40", "did you mean icu_hours?"),
+        ('every = "1h"', 'evry = "1h"', "did you mean every?"),
+        ('anchor = "icu"', 'anchor = "icu"\nshare = 0', "give at least 1"),
+    ],
+)
+def test_a_slip_says_what_is_meant_or_allowed(tmp_path: Path, old: str, new: str, remedy: str) -> None:
+    with pytest.raises(ScenarioError) as error:
+        read_plants(write_plants(tmp_path, PLANTS.replace(old, new, 1)))
+    assert error.value.remedy == f"{remedy}; docs/adding-a-scenario.md states every key"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('[plant]\nid = "one"', "plant is one table"),
+        ("plant = [3]", "plant is no list of tables"),
+        (PLANTS.replace("+2h30m", "+9999999999999d"), "plant 'feldspar': a time is too far from T"),
+    ],
+)
+def test_what_is_no_plant_at_all_is_told(tmp_path: Path, text: str, said: str) -> None:
+    with pytest.raises(ScenarioError, match=said):
+        read_plants(write_plants(tmp_path, text))
+
+
 def test_a_regular_expression_that_does_not_compile_is_named(tmp_path: Path) -> None:
     rule = '{ source = "hosp.emar", names = "calcium(", from = "-1h", to = "+1h" }'
     text = f'[[plant]]\nid = "one"\nverdict = "yes"\nanchor = "icu"\nsuppress = [{rule}]\n'
-    with pytest.raises(ScenarioError, match=r"suppress\.0\.names: 'calcium\(' is not a regular"):
+    with pytest.raises(ScenarioError, match=r"suppress, entry 1, names: 'calcium\(' is not a regular"):
         read_plants(write_plants(tmp_path, text))
 
 
