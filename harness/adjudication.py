@@ -4,6 +4,7 @@ Everything runs in a connection from `mcp_mimic.chart.tasks.open_tasks`. adjudic
 table `adjudicated`; evidence.sql and the expressions of `[[evidence]]` may read it.
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from harness.scenario import Evidence, Scenario, Search
 from mcp_mimic.contract import VERDICTS, canonical_json
 
 _SQL_FAULTS = (duckdb.ProgrammingError, duckdb.DataError, duckdb.IntegrityError, duckdb.NotSupportedError)
+_POINTS = re.compile(r"LINE (\d+): (.*)")
 ROLES = ("sufficient", "relevant", "qualifying")
 
 
@@ -193,10 +195,30 @@ def merge_params(
 
 def sql_failure(scenario: Scenario, what: str, error: duckdb.Error) -> HarnessError:
     """Why a scenario's SQL did not run: its own fault, or the machine's."""
-    told = f"{scenario.id}: {what} fails: {str(error).splitlines()[0]}"
+    first, *others = str(error).splitlines()
+    meant = next(
+        (f"; {line[:1].lower()}{line[1:]}" for line in others if line.startswith("Did you mean")), ""
+    )
+    told = f"{scenario.id}: {what} fails: {first}{meant}{_line_at_fault(scenario, what, others)}"
     if isinstance(error, _SQL_FAULTS):
         return ScenarioError(told, f"correct it in {scenario.folder}")
     return RunError(told, "check the store, free memory and disk space, and run the same command again")
+
+
+def _line_at_fault(scenario: Scenario, what: str, told: Iterable[str]) -> str:
+    """The line of the scenario's own file that the engine points to, in brackets; nothing if it is another's."""
+    sql = {
+        "cohort.sql": scenario.cohort_sql,
+        "adjudicate.sql": scenario.adjudicate_sql,
+        "evidence.sql": scenario.evidence_sql,
+    }.get(what, "")
+    before = sql[: len(sql) - len(sql.lstrip())].count("\n")  # lines that `_statement` takes off
+    for number, text in (match.groups() for match in map(_POINTS.match, told) if match):
+        line = dict(enumerate(sql.splitlines(), 1)).get(place := int(number) + before, "").strip()
+        shown = text.strip().strip(".")
+        if line and (line in shown or shown in line):
+            return f" (line {place}: {line})"
+    return ""
 
 
 def _run(

@@ -146,6 +146,13 @@ def test_sql_that_fails_is_named(name: str, store: Store, tmp_path: Path) -> Non
         build_cohort(store, [load_scenario(write_toy(tmp_path, {name: "select nothing from nowhere"}))])
 
 
+@pytest.mark.parametrize("name", SQL_SLIPS)
+def test_the_line_of_sql_that_fails_is_told(name: str, store: Store, tmp_path: Path) -> None:
+    sql = "\n\n  -- why\nselect *\nfrom nowhere -- there\n"
+    with pytest.raises(ScenarioError, match=r"nowhere does not exist!.* \(line 5: from nowhere -- there\)"):
+        build_cohort(store, [load_scenario(write_toy(tmp_path, {name: sql}))])
+
+
 def test_a_task_with_two_verdicts_is_refused(store: Store, tmp_path: Path) -> None:
     sql = "select task_id, unnest(['yes', 'no']) as verdict, 'r' as rule from task"
     with pytest.raises(ScenarioError, match="gives 2 rows for a task"):
