@@ -31,8 +31,10 @@ from mcp_mimic.store.store import Store
 Tell = Callable[[str], None]
 
 _CASES = 30
-_ITEM_ID = re.compile(r"\b(5[0-3]\d{3}|22\d{4})\b")
-"""Ids of d_labitems (50801 to 53xxx) and of d_items (220001 to 229xxx)."""
+_ITEM_ID = re.compile(r"\b(5[0-3]\d{3,4}|22\d{3,5})\b")
+"""Ids of d_labitems (50801 to 53xxx) and of d_items (220001 to 229xxx), a digit too many or too few included."""
+_BEYOND = range(230_000, 231_000)
+"""Ids of d_items that a scenario may search for, and that the synthetic hospital has none of."""
 
 
 @dataclass(frozen=True)
@@ -102,15 +104,26 @@ def _policies(scenario: Scenario) -> Iterator[str]:
 
 def _items(scenario: Scenario) -> Iterator[str]:
     """Items that the files name and the hospital's dictionaries do not have: an id with a wrong digit is one."""
-    items = lab_items().keys() | chart_items().keys()
+    remedy = "correct it, or add the item to harness/synthetic/reference/"
+    labs, charted = lab_items().keys(), chart_items().keys()
+    told = set(_BEYOND)
+    for evidence in scenario.evidence:
+        for search in evidence.search:
+            if search.source != "hosp.labevents" and not search.source.startswith("icu."):
+                continue
+            known = labs if search.source == "hosp.labevents" else charted
+            for item in sorted(set(search.items or ()) - known - told):
+                told.add(item)
+                yield (
+                    f"{scenario.folder / 'scenario.toml'}, evidence {evidence.id!r}: the synthetic hospital has no "
+                    f"item {item} in {search.source}: {remedy}"
+                )
     for name in ("scenario.toml", "cohort.sql", "adjudicate.sql", "evidence.sql", "plants.toml"):
         path = scenario.folder / name
         text = re.sub(r"(?m)(--|#).*$", "", path.read_text(encoding="utf-8"))
-        for item in sorted({int(found) for found in _ITEM_ID.findall(text)} - items):
-            yield (
-                f"{path}: the synthetic hospital has no item {item}: correct it, or add the item to "
-                "harness/synthetic/reference/"
-            )
+        seen = told if name == "scenario.toml" else set()
+        for item in sorted({int(found) for found in _ITEM_ID.findall(text)} - labs - charted - seen):
+            yield f"{path}: the synthetic hospital has no item {item}: {remedy}"
 
 
 def _empty_store(work: Path) -> Store:
@@ -170,8 +183,11 @@ def _wanting_answers(store: Store, scenario: Scenario, work: Path) -> Iterator[s
         axes = axis_values(trial.score) if trial.score is not None else dict.fromkeys(AXES, 0.0)
         short = [name for name, value in axes.items() if value < 1]
         if short:
+            unmet = [] if trial.score is None else trial.score["requirements"]
+            named = ", ".join(f"{each['id']} ({each['why']})" for each in unmet if not each["satisfied"])
             yield (
-                f"{scenario.folder / 'evidence.sql'}: the oracle lacks {', '.join(short)} in a case {trial.gold}: "
-                "let requirements and rows fit"
+                f"{scenario.folder}: in a case {trial.gold} the oracle lacks {', '.join(short)}"
+                + (f", for it does not meet {named}" if named else "")
+                + ": let [[evidence]] of scenario.toml and the rows of evidence.sql fit"
             )
             return

@@ -1,6 +1,8 @@
 """`harness scenario check` and `harness scenario show`: the scenarios as folders that people write and read."""
 
 import sys
+from collections.abc import Mapping
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated
 
@@ -8,6 +10,7 @@ import typer
 
 from harness.commands.data import standing
 from harness.errors import ScenarioError
+from harness.words import counted
 
 Slugs = Annotated[
     list[str] | None, typer.Argument(help="Ids, numbers, slugs or folders of scenarios. Default: all.")
@@ -44,11 +47,9 @@ def check(
         found = check_scenario(folder, chart, _tell)
         worth = standing([load_scenario(folder)])
         counts = ", ".join(f"{count} {verdict}" for verdict, count in sorted(found.strata.items())) or "none"
-        state = f"{len(found.problems)} problems" if found.problems else "ok"
-        sys.stdout.write(
-            f"{found.scenario}\t{state}\t{found.plants} plants, {found.carriers} patients\tcases: {counts}"
-            f"\t{worth}\n"
-        )
+        state = counted(len(found.problems), "problem") if found.problems else "ok"
+        carried = f"{counted(found.plants, 'plant')}, {counted(found.carriers, 'patient')}"
+        sys.stdout.write(f"{found.scenario}\t{state}\t{carried}\tcases: {counts}\t{worth}\n")
         for problem in found.problems:
             sys.stdout.write(f"  {problem}\n")
         bad += bool(found.problems)
@@ -89,17 +90,28 @@ def _folders(names: list[str]) -> list[Path]:
         for folder in shipped
         for name in (folder.name, folder.name[:2], folder.name.partition("-")[2])
     }
-    chosen = [
-        known.get(name.zfill(2)) or (Path(name).resolve() if "/" in name or Path(name).is_dir() else None)
-        for name in names
-    ]
-    for name, folder in zip(names, chosen, strict=True):
-        if folder is None or not folder.is_dir():
-            raise ScenarioError(
-                f"unknown scenario {name!r}",
-                f"use a folder, or the id, number or slug of {', '.join(folder.name for folder in shipped)}",
-            )
-    return [folder for folder in chosen if folder is not None] or shipped
+    return [known.get(name.zfill(2)) or _folder(name, known) for name in names] or shipped
+
+
+def _folder(name: str, known: Mapping[str, Path]) -> Path:
+    """The folder that a path names, which no shipped scenario's name is; ScenarioError if it is no scenario's."""
+    path = Path(name).resolve()
+    if (path / "scenario.toml").is_file():
+        return path
+    if path.is_dir():
+        raise ScenarioError(
+            f"{name} is no scenario: there is no scenario.toml in it",
+            "name a folder such as 26-lactate-again",
+        )
+    if "/" in name:
+        raise ScenarioError(f"{name}: no such folder", "check the path")
+    near = get_close_matches(name, known, n=1)
+    raise ScenarioError(
+        f"unknown scenario {name!r}",
+        f"did you mean {near[0]}?"
+        if near
+        else "use a folder, or the id, number or slug of one in docs/scenarios.md",
+    )
 
 
 def _tell(text: str) -> None:

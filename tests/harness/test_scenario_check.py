@@ -77,6 +77,7 @@ def test_sql_that_does_not_run_is_told_on_a_store_without_patients(
         ),
         ("scenario.toml", "yes = 14", "yes = 13", "mix asks for 29 cases"),
         ("scenario.toml", "50813", "50899", "has no item 50899"),
+        ("cohort.sql", "50813", "508130", "has no item 508130"),
     ],
 )
 def test_what_the_files_say_of_each_other_is_held_to_it(
@@ -88,11 +89,20 @@ def test_what_the_files_say_of_each_other_is_held_to_it(
     assert any(told in one and str(folder / name) in one for one in problems), problems
 
 
+@pytest.mark.slow
+def test_a_requirement_that_cannot_be_met_is_named_and_so_is_its_wrong_item(folder: Path) -> None:
+    spoil(folder, "scenario.toml", "[50813]", "[508130]")
+    item, oracle = check_scenario(folder).problems
+    assert f"{folder / 'scenario.toml'}, evidence 'index_lactate'" in item
+    assert "has no item 508130 in hosp.labevents" in item
+    assert "for it does not meet index_lactate (not retrieved: no lab:" in oracle
+
+
 def test_the_command_tells_problems_and_fails(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     spoil(folder, "cohort.sql", "from eligible e", "from eligibles e")
     assert run(["scenario", "check", str(folder)]) == 1
     out = capsys.readouterr().out.splitlines()
-    assert out[0].startswith(f"{LACTATE}\t1 problems")
+    assert out[0].startswith(f"{LACTATE}\t1 problem\t")
     assert out[0].endswith("\trule-derived labels; clinician_reviewed = false")
     assert "cohort.sql fails" in out[1]
 
@@ -113,6 +123,36 @@ def test_the_command_tells_a_signed_scenario(folder: Path, capsys: pytest.Captur
 def test_a_name_that_is_no_scenario_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["scenario", "show", "99"]) != 0
     assert "unknown scenario '99'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        (".", ". is no scenario: there is no scenario.toml in it"),
+        ("nowhere/26-lactate-again", "nowhere/26-lactate-again: no such folder"),
+        ("lactate-remeasurement-six-hour", "did you mean lactate-remeasurement-six-hours?"),
+    ],
+)
+def test_a_path_that_is_no_scenario_is_told_without_a_list_of_all(
+    name: str,
+    told: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(["scenario", "check", name]) != 0
+    error = capsys.readouterr().err
+    assert told in error
+    assert "01-kdigo" not in error
+
+
+def test_a_scenario_s_own_folder_may_be_where_one_is(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(folder)
+    assert run(["scenario", "show", "."]) == 0
+    assert capsys.readouterr().out == scenario_page(load_scenario(folder))
 
 
 def test_a_page_shows_what_decides_and_that_no_clinician_signed(capsys: pytest.CaptureFixture[str]) -> None:
