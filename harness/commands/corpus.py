@@ -13,6 +13,7 @@ from harness.commands.options import Json
 if TYPE_CHECKING:
     from harness.corpus.acquire import Acquired
     from harness.corpus.index import Indexed
+    from harness.corpus.intake import Taken
     from harness.corpus.status import Standing
     from harness.errors import HarnessError
 
@@ -127,16 +128,34 @@ def add(
 
     Example: harness corpus add ~/Downloads/kdigo.pdf --as kdigo-aki-2012
     """
+    from harness.corpus.apart import look_at_pdf_apart
     from harness.corpus.folder import change_corpus
     from harness.corpus.intake import add_file
 
     with change_corpus(folder) as local:
-        taken = add_file(local, file, name, replace=replace)
+        taken = add_file(local, file, name, replace=replace, looker=look_at_pdf_apart)
         place = local.path / taken.original.file
+        entry = local.entry(name)
+    wanted = ", ".join(str(part) for part in (entry.title, entry.publisher, entry.year) if part)
     sys.stdout.write(f"{name}\t{'added' if taken.new else 'here already'}\tsha256 {taken.original.sha256}\n")
+    _tell_taken(taken, wanted)
     if taken.remark:
         sys.stderr.write(f"note: {taken.remark}\n")
     sys.stderr.write(f"kept as {place}; make it citable with: harness corpus index --corpus {folder}\n")
+
+
+def _tell_taken(taken: "Taken", wanted: str) -> None:
+    """What came, beside what the manifest calls the document: only a person can tell whether it is that one."""
+    from harness.corpus.plain import counted
+
+    title = taken.title if len(taken.title) <= 120 else f"{taken.title[:120]} …"
+    pages = f", {counted(taken.pages, 'page')}" if taken.pages else ""
+    begun = "".join(mark if mark.isprintable() else " " for mark in title)
+    sys.stderr.write(
+        f"it calls itself: {begun or '(nothing)'}{pages}, {counted(taken.original.bytes, 'byte')}\n"
+    )
+    sys.stderr.write(f"it stands for: {wanted}\n")
+    sys.stderr.write("nobody checks that it is this document: compare the two lines, or open the file\n")
 
 
 @corpus.command()

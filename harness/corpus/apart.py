@@ -39,16 +39,24 @@ class Limits:
 OF_PDF = Limits(4 * 1024**3, 1800, "print it to a new PDF, or take a part of it, and add that with --replace")
 OF_PAGE = Limits(2 * 1024**3, 60, "print the page to a PDF in a browser, and add that")
 
-_REFUSAL = 100_000
+_FOUND, _REFUSED = b"+", b"-"
+_BESIDE = 100_000
 """Bytes that an answer may have beside the text."""
 _SPAWN = multiprocessing.get_context("spawn")
 
 
-def read_pdf_apart(file: Path, limits: Limits = OF_PDF) -> "PdfText":
+def look_at_pdf_apart(file: Path, name: str, limits: Limits = OF_PDF) -> "PdfText":
+    """As `look_at_pdf`; CorpusError also if looking takes more than the limits."""
+    from harness.corpus.pdf import PdfText, look_at_pdf
+
+    return read_apart(partial(look_at_pdf, file, name), PdfText, str(file), limits)
+
+
+def read_pdf_apart(file: Path, name: str, limits: Limits = OF_PDF) -> "PdfText":
     """As `read_pdf`; CorpusError also if reading takes more than the limits."""
     from harness.corpus.pdf import PdfText, read_pdf
 
-    return read_apart(partial(read_pdf, file), PdfText, str(file), limits)
+    return read_apart(partial(read_pdf, file, name), PdfText, str(file), limits)
 
 
 def read_page_apart(place: str, data: bytes, limits: Limits = OF_PAGE) -> "PageText":
@@ -68,8 +76,10 @@ def read_apart[Found](work: Callable[[], Found], shape: type[Found], place: str,
     process.start()
     sender.close()
     try:
-        answer = receiver.recv_bytes(limits.text + _REFUSAL)
-        found = TypeAdapter(shape | _Refusal).validate_json(answer, strict=True)
+        answer = receiver.recv_bytes(limits.text + _BESIDE)
+        if answer[:1] == _FOUND:
+            return TypeAdapter(shape).validate_json(answer[1:], strict=True)
+        refusal = TypeAdapter(_Refusal).validate_json(answer[1:], strict=True)
     except EOFError as error:
         process.join()
         what = (
@@ -86,9 +96,7 @@ def read_apart[Found](work: Callable[[], Found], shape: type[Found], place: str,
         receiver.close()
         process.kill()
         process.join()
-    if isinstance(found, _Refusal):
-        raise CorpusError(found.message, found.remedy)
-    return found
+    raise CorpusError(refusal.message, refusal.remedy)
 
 
 @dataclass(frozen=True)
@@ -108,7 +116,7 @@ def _work(work: Callable[[], Any], place: str, limits: Limits, sender: "Connecti
     try:
         answer = _as_json(work())
         if len(answer) <= limits.text:
-            sender.send_bytes(answer)
+            sender.send_bytes(_FOUND + answer)
             return
         refusal = _Refusal(f"{place} holds more than {limits.text // 10**6} MB of text", limits.remedy)
     except CorpusError as error:
@@ -120,7 +128,7 @@ def _work(work: Callable[[], Any], place: str, limits: Limits, sender: "Connecti
     except Exception as error:  # noqa: BLE001 - whatever a parser makes of bytes from elsewhere is that document's failure
         what = f"{type(error).__name__}: {str(error)[:200]}"
         refusal = _Refusal(f"{place} cannot be read: {what}", limits.remedy)
-    sender.send_bytes(_as_json(refusal))
+    sender.send_bytes(_REFUSED + _as_json(refusal))
 
 
 def _as_json(value: Any) -> bytes:

@@ -103,16 +103,17 @@ class Page:
 
 @dataclass(frozen=True)
 class PageText:
-    """What is kept of a page: its Markdown, and why it is no document, if it is none."""
+    """What is kept of a page: its Markdown, its own title, and why it is no document, if it is none."""
 
     markdown: str
+    title: str
     obstacle: str | None
 
 
 def read_page_text(data: bytes) -> PageText:
     """Read a page to its end."""
     page = read_page(data)
-    return PageText(page.markdown, page.obstacle)
+    return PageText(page.markdown, page.title, page.obstacle)
 
 
 def read_page(data: bytes) -> Page:

@@ -39,7 +39,7 @@ def index_corpus(
     *,
     again: bool = False,
     tell: Callable[[Indexed], None] = lambda _done: None,
-    reader: Callable[[Path], PdfText] = read_pdf,
+    reader: Callable[[Path, str], PdfText] = read_pdf,
 ) -> list[Indexed]:
     """Make the text of each document whose original is new or changed, of the named ones or of all.
 
@@ -73,7 +73,9 @@ def is_current(corpus: LocalCorpus, name: str) -> bool:
     )
 
 
-def _index(corpus: LocalCorpus, entry: Entry, reader: Callable[[Path], PdfText], *, again: bool) -> Indexed:
+def _index(
+    corpus: LocalCorpus, entry: Entry, reader: Callable[[Path, str], PdfText], *, again: bool
+) -> Indexed:
     record, file = corpus.lock.documents[entry.id], corpus.text(entry.id)
     data = corpus.read_original(entry.id)
     before = record.text
@@ -89,7 +91,7 @@ def _index(corpus: LocalCorpus, entry: Entry, reader: Callable[[Path], PdfText],
             f"{file} was changed by hand since it was made",
             "add it as the document itself (--replace), or make it anew with --again",
         )
-    text, pages = _text(corpus.path / record.original.file, record.original.format, data, entry.title, reader)
+    text, pages = _text(corpus.path / record.original.file, record.original.format, data, entry, reader)
     if len(text.encode()) > _LARGEST_TEXT:
         raise CorpusError(
             f"{entry.id}: its text has more than {_LARGEST_TEXT:,} bytes", "add the part of it that is needed"
@@ -108,18 +110,18 @@ def _index(corpus: LocalCorpus, entry: Entry, reader: Callable[[Path], PdfText],
 
 
 def _text(
-    file: Path, form: Format, data: bytes, title: str, reader: Callable[[Path], PdfText]
+    file: Path, form: Format, data: bytes, entry: Entry, reader: Callable[[Path, str], PdfText]
 ) -> tuple[str, int | None]:
     """The whole Markdown of an original and its number of pages, if it has pages."""
     pages = None
     if form == "pdf":
-        body = reader(file)
+        body = reader(file, entry.id)
         markdown, pages = body.markdown, body.pages
     elif form == "html":
         markdown = read_page_apart(str(file), data).markdown
     else:
         return data.decode().replace("\r\n", "\n").replace("\r", "\n"), None
-    return f"# {title}\n\n{markdown.strip()}\n", pages
+    return f"# {entry.title}\n\n{markdown.strip()}\n", pages
 
 
 def sections_of(text: str) -> tuple[SectionRecord, ...]:

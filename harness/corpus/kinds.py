@@ -1,9 +1,13 @@
 """What a file is, whatever its name says, and whether it is a document or something that came in its place."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from harness.corpus.lock import Format
 from harness.errors import CorpusError
+
+if TYPE_CHECKING:
+    from harness.corpus.html import PageText
 
 _NAMES: dict[Format, str] = {"pdf": "a PDF", "html": "a web page (HTML)", "md": "Markdown"}
 _SUFFIXES: dict[str, Format] = {
@@ -31,7 +35,7 @@ def kind_of(data: bytes) -> Format | None:
 
 
 def require_kind(file: Path, data: bytes) -> Format:
-    """What the file holds; CorpusError if that is no document, or not what its name says."""
+    """What kind of document the file holds; CorpusError if none, or not what its name says."""
     kind = kind_of(data)
     named = _SUFFIXES.get(file.suffix.lower())
     if kind is None:
@@ -48,22 +52,24 @@ def require_kind(file: Path, data: bytes) -> Format:
             if kind == "html"
             else "rename it",
         )
-    require_whole(str(file), kind, data)
     return kind
 
 
-def require_whole(place: str, kind: Format, data: bytes) -> None:
-    """CorpusError if a PDF breaks off, or a web page asks for a login, or shows that it was refused."""
+def require_whole(place: str, kind: Format, data: bytes) -> "PageText | None":
+    """The text of a web page; CorpusError if a PDF breaks off, or a page asks for a login or shows a refusal."""
     if kind == "pdf" and b"%%EOF" not in data[-_TAIL:]:
         raise CorpusError(f"{place} breaks off: the end of the PDF is not there", "download it again")
     if kind == "html":
         from harness.corpus.apart import read_page_apart
 
-        if reason := read_page_apart(place, data).obstacle:
+        page = read_page_apart(place, data)
+        if page.obstacle:
             raise CorpusError(
-                f"{place} is not the document: {reason}",
+                f"{place} is not the document: {page.obstacle}",
                 "open the address in a browser, download the document there, and add it",
             )
+        return page
+    return None
 
 
 def named(kind: Format) -> str:

@@ -7,15 +7,17 @@ by a line `[page 3]` where it begins and under each heading.
 
 import logging
 import re
+import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from itertools import groupby
+from itertools import groupby, islice
 from pathlib import Path
 from typing import Any
 
 from pdfminer.high_level import extract_pages
-from pdfminer.layout import LAParams, LTChar, LTPage, LTTextBox, LTTextLine
+from pdfminer.layout import LAParams, LTChar, LTContainer, LTCurve, LTImage, LTPage, LTTextBox, LTTextLine
 from pdfminer.pdfdocument import PDFDocument, PDFPasswordIncorrect
 from pdfminer.pdfexceptions import PDFException
 from pdfminer.pdfpage import PDFPage
@@ -23,10 +25,11 @@ from pdfminer.pdfparser import PDFParser
 from pdfminer.pdftypes import resolve1
 from pdfminer.psexceptions import PSException
 
-from harness.corpus.plain import as_line, escape_line
+from harness.corpus.plain import as_line, counted, escape_line
 from harness.errors import CorpusError
 
 MOST_PAGES = 2000
+_FIRST_PAGES = 10
 _MARGIN = 0.1
 _LONGEST_HEADING, _MOST_HEADING_LINES = 200, 4
 _LARGER = 1.12
@@ -63,12 +66,36 @@ class PdfText:
     pages: int
 
 
-def read_pdf(file: Path) -> PdfText:
-    """The text of a PDF; CorpusError if it cannot be read or holds none."""
+def read_pdf(file: Path, name: str) -> PdfText:
+    """The text of a PDF, the document of that id; CorpusError if it cannot be read or holds none."""
+    with _told(file):
+        read = _read(file, MOST_PAGES + 1)
+        outline = _outline(file)
+    if read.pages > MOST_PAGES:
+        raise _too_long(file)
+    _require_text(file, name, read)
+    kept = _without_running_heads(_numbered_blocks(read.lines))
+    return PdfText(_markdown(kept, outline), read.pages)
+
+
+def look_at_pdf(file: Path, name: str) -> PdfText:
+    """As `read_pdf`, but of the first pages alone if they hold text; the number of pages is the whole file's."""
+    with _told(file):
+        pages = _count_pages(file)
+        if pages > MOST_PAGES:
+            raise _too_long(file)
+        read = _read(file, _FIRST_PAGES)
+    if _lacks_text(read):
+        return read_pdf(file, name)
+    return PdfText(_markdown(_without_running_heads(_numbered_blocks(read.lines)), ()), pages)
+
+
+@contextmanager
+def _told(file: Path) -> Iterator[None]:
+    """CorpusError for what the reader of PDFs raises."""
     logging.getLogger("pdfminer").setLevel(logging.ERROR)
     try:
-        lines, pages = _read_lines(file)
-        outline = _outline(file)
+        yield
     except PDFPasswordIncorrect as error:
         raise CorpusError(
             f"{file} is locked with a password", "save a copy without one, and add that with --replace"
@@ -78,36 +105,80 @@ def read_pdf(file: Path) -> PdfText:
             f"{file} cannot be read as PDF: {type(error).__name__}: {as_line(str(error))[:200]}",
             "download it again, or print it to a new PDF, and add that with --replace",
         ) from error
-    if pages > MOST_PAGES:
-        raise CorpusError(f"{file} has more than {MOST_PAGES} pages", "take a part of the document")
-    _require_text(file, lines, pages)
-    kept = _without_running_heads(_numbered_blocks(lines))
-    return PdfText(_markdown(kept, outline), pages)
 
 
-def _read_lines(file: Path) -> tuple[list[_Line], int]:
-    """The lines of all pages, and how many pages there are; a page's layout is let go once it is read."""
-    lines: list[_Line] = []
-    pages = 0
-    for page in extract_pages(file, laparams=LAParams(), maxpages=MOST_PAGES + 1):
-        pages += 1
-        lines += _lines(page, pages)
-    return lines, pages
+def _too_long(file: Path) -> CorpusError:
+    return CorpusError(f"{file} has more than {MOST_PAGES} pages", "take a part of the document")
 
 
-def _require_text(file: Path, lines: Sequence[_Line], pages: int) -> None:
-    text = "".join(line.text for line in lines)
-    unreadable = sum(len(found[0]) for found in _UNREADABLE.finditer(text))
-    letters = sum(character.isalpha() for character in _UNREADABLE.sub("", text))
-    if letters < _LETTERS_A_PAGE * max(pages, 1) or unreadable > len(text) / 5:
-        what = (
-            "its fonts do not say which letters they draw" if unreadable > letters else "it is scanned images"
-        )
-        raise CorpusError(
-            f"{file}: no text can be read on its {pages} pages: {what}",
-            f"recognise its text, for example with `ocrmypdf --force-ocr {file.name} with-text.pdf`, look it "
-            f"through, and add that: harness corpus add with-text.pdf --as {file.stem} --replace",
-        )
+@dataclass
+class _Read:
+    """What was read of the pages, and whether anything was seen on them besides letters."""
+
+    lines: list[_Line]
+    pages: int = 0
+    images: bool = False
+    drawings: bool = False
+
+
+def _read(file: Path, most: int) -> _Read:
+    """The lines of so many pages at most; a page's layout is let go once it is read."""
+    read = _Read([])
+    for page in extract_pages(file, laparams=LAParams(), maxpages=most):
+        read.pages += 1
+        read.lines += _lines(page, read.pages)
+        read.images = read.images or _holds(page, LTImage)
+        read.drawings = read.drawings or _holds(page, LTCurve)
+    return read
+
+
+def _holds(element: object, kind: type[LTImage] | type[LTCurve]) -> bool:
+    """Whether the element is of the kind, or has one in it."""
+    return isinstance(element, kind) or (
+        isinstance(element, LTContainer)
+        and not isinstance(element, LTTextBox)
+        and any(_holds(part, kind) for part in element)
+    )
+
+
+def _count_pages(file: Path) -> int:
+    """How many pages there are, up to one more than may be read."""
+    with file.open("rb") as data:
+        pages = PDFPage.create_pages(PDFDocument(PDFParser(data)))
+        return sum(1 for _ in islice(pages, MOST_PAGES + 1))
+
+
+def _lacks_text(read: _Read) -> bool:
+    text = "".join(line.text for line in read.lines)
+    return _letters_in(text) < _LETTERS_A_PAGE * max(read.pages, 1) or _unreadable_in(text) > len(text) / 5
+
+
+def _letters_in(text: str) -> int:
+    return sum(character.isalpha() for character in _UNREADABLE.sub("", text))
+
+
+def _unreadable_in(text: str) -> int:
+    return sum(len(found[0]) for found in _UNREADABLE.finditer(text))
+
+
+def _require_text(file: Path, name: str, read: _Read) -> None:
+    """CorpusError if all but no text was read, with what was seen in its place."""
+    if not _lacks_text(read):
+        return
+    text = "".join(line.text for line in read.lines)
+    if _unreadable_in(text) > _letters_in(text):
+        what = "its fonts do not say which letters they draw"
+    elif read.images:
+        what = "it is scanned images"
+    elif read.drawings:
+        what = "it is drawn, not written"
+    else:
+        what = "it is all but empty"
+    raise CorpusError(
+        f"{file}: no text can be read on its {counted(read.pages, 'page')}: {what}",
+        f"recognise its text, for example with `ocrmypdf --force-ocr {shlex.quote(str(file))} with-text.pdf`, look "
+        f"it through, and add that: harness corpus add with-text.pdf --as {name} --replace",
+    )
 
 
 # lines

@@ -9,6 +9,10 @@ SENTENCE = (
 )
 
 
+IMAGE = b"q 400 0 0 600 72 72 cm BI /W 1 /H 1 /CS /G /BPC 8 ID x EI Q"
+DRAWING = b"72 72 m 100 200 l 300 90 l 500 700 l S"
+
+
 @dataclass(frozen=True)
 class Set:
     """A line as it is set: `up` is points above the page's foot."""
@@ -32,12 +36,15 @@ def page_of(*lines: tuple[str, float, bool], head: str = "", foot: str = "") -> 
     return [*(line for line in margins if line.text), *found]
 
 
-def pdf(pages: Sequence[Iterable[Set]], outline: Sequence[tuple[str, int]] = ()) -> bytes:
-    """A PDF of letter pages in Helvetica; the outline has titles with their pages, from 1."""
+def pdf(pages: Sequence[Iterable[Set | bytes]], outline: Sequence[tuple[str, int]] = ()) -> bytes:
+    """A PDF of letter pages in Helvetica; the outline has titles with their pages, from 1.
+
+    What is bytes on a page is drawn as it stands: `IMAGE`, `DRAWING`.
+    """
     objects: list[bytes] = [b"", b"", b"", b""]
     kids = []
     for page in pages:
-        content = b"\n".join(_shown(line) for line in page)
+        content = b"\n".join(line if isinstance(line, bytes) else _shown(line) for line in page)
         objects.append(b"<< /Length %d >>\nstream\n%s\nendstream" % (len(content), content))
         objects.append(
             b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents %d 0 R "

@@ -13,16 +13,16 @@ from harness.corpus.apart import OF_PAGE, OF_PDF, Limits, read_apart, read_page_
 from harness.corpus.html import PageText, read_page_text
 from harness.corpus.pdf import read_pdf
 from harness.errors import CorpusError
-from tests.harness.corpus.documents import GUIDELINE_HTML, guideline_pdf, pdf, web_page
+from tests.harness.corpus.documents import GUIDELINE_HTML, IMAGE, guideline_pdf, pdf, web_page
 
 
 def test_a_pdf_reads_the_same_apart_and_its_errors_come_back(tmp_path: Path) -> None:
     good, empty = tmp_path / "good.pdf", tmp_path / "empty.pdf"
     good.write_bytes(guideline_pdf())
-    empty.write_bytes(pdf([[]]))
-    assert read_pdf_apart(good) == read_pdf(good)
+    empty.write_bytes(pdf([[IMAGE]]))
+    assert read_pdf_apart(good, "own") == read_pdf(good, "own")
     with pytest.raises(CorpusError, match="scanned images") as told:
-        read_pdf_apart(empty)
+        read_pdf_apart(empty, "own")
     assert "ocrmypdf" in told.value.remedy
 
 
@@ -60,6 +60,7 @@ class Answer:
     """What a reader that a file has taken over may say in place of a text."""
 
     markdown: Any
+    title: str = "A"
     obstacle: str | None = None
     more: str = ""
 
@@ -116,7 +117,7 @@ def test_a_pdf_that_unpacks_without_end_is_stopped(tmp_path: Path) -> None:
     file = tmp_path / "bomb.pdf"
     file.write_bytes(bomb(600_000_000))
     with pytest.raises(CorpusError, match=r"takes more than 512 MB|ended its reader"):
-        read_pdf_apart(file, replace(OF_PDF, memory=512 * 1024**2))
+        read_pdf_apart(file, "own", replace(OF_PDF, memory=512 * 1024**2))
 
 
 def bomb(size: int) -> bytes:

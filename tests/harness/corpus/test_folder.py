@@ -9,12 +9,21 @@ import pytest
 from harness.cli import run
 from harness.corpus.folder import LocalCorpus, change_corpus
 from harness.corpus.index import index_corpus
-from harness.corpus.intake import add_file
+from harness.corpus.intake import add_file, keep_original
 from harness.corpus.status import standings
 from harness.data import data_folder
 from harness.errors import CorpusError
 from mcp_mimic.policies.corpus import open_corpus
-from tests.harness.corpus.documents import GUIDELINE_HTML, LOGIN_HTML, SENTENCE, guideline_pdf, pdf
+from tests.harness.corpus.documents import (
+    BODY,
+    GUIDELINE_HTML,
+    IMAGE,
+    LOGIN_HTML,
+    SENTENCE,
+    guideline_pdf,
+    page_of,
+    pdf,
+)
 
 PDF_ID, HTML_ID = "kdigo-aki-2012", "nice-ng148-acute-kidney-injury"
 Captured = pytest.CaptureFixture[str]
@@ -155,8 +164,40 @@ def test_a_text_that_was_changed_by_hand_is_kept_until_it_is_to_be_made_anew(fol
     assert SENTENCE in text.read_text()
 
 
+def test_what_was_added_is_shown_beside_what_it_stands_for(folder: Path, capsys: Captured) -> None:
+    soup = folder.parent / "soup.pdf"
+    soup.write_bytes(pdf([page_of(("Tomato soup", 20, True), (SENTENCE, BODY, False))]))
+    page, note = folder.parent / "page.html", folder.parent / "note.md"
+    page.write_bytes(GUIDELINE_HTML)
+    note.write_bytes("\ufeff\n# A note\x1b[2J of ours\n\ntext\n".encode())
+    for file, name, said in (
+        (soup, PDF_ID, f"it calls itself: Tomato soup, 1 page, {soup.stat().st_size:,} bytes"),
+        (page, HTML_ID, "it calls itself: Hyperkalaemia, "),
+        (note, "ckd-epi-2021", "it calls itself: A note [2J of ours, "),
+    ):
+        assert run(["corpus", "add", str(file), "--as", name, "--corpus", str(folder)]) == 0
+        told = capsys.readouterr().err
+        assert said in told
+        entry = LocalCorpus(folder).entry(name)
+        assert f"it stands for: {entry.title}, {entry.publisher}, {entry.year}\n" in told
+        assert "nobody checks that it is this document" in told
+        assert "\x1b" not in told
+
+
+def test_a_pdf_without_text_is_not_taken_in(folder: Path, capsys: Captured) -> None:
+    scan = folder.parent / "a scan.pdf"
+    scan.write_bytes(pdf([[IMAGE]]))
+    assert run(["corpus", "add", str(scan), "--as", PDF_ID, "--corpus", str(folder)]) == 2
+    told = capsys.readouterr().err
+    assert "scanned images" in told
+    assert f"`ocrmypdf --force-ocr '{scan}' with-text.pdf`" in told
+    assert f"harness corpus add with-text.pdf --as {PDF_ID} --replace" in told
+    assert states(folder)[PDF_ID] == "to acquire"
+
+
 def test_a_pdf_without_text_does_not_keep_the_others_back(folder: Path, capsys: Captured) -> None:
-    add(folder, PDF_ID, pdf([[]]))
+    with change_corpus(folder) as corpus:
+        keep_original(corpus, PDF_ID, "pdf", pdf([[IMAGE]]), by="script")
     add(folder, HTML_ID, GUIDELINE_HTML, ".html")
     assert run(["corpus", "index", "--corpus", str(folder)]) == 1
     told = capsys.readouterr()

@@ -4,16 +4,16 @@ from pathlib import Path
 
 import pytest
 
-from harness.corpus.pdf import read_pdf
+from harness.corpus.pdf import look_at_pdf, read_pdf
 from harness.errors import CorpusError
-from tests.harness.corpus.documents import BODY, SENTENCE, Set, guideline_pdf, page_of, pdf
+from tests.harness.corpus.documents import BODY, DRAWING, IMAGE, SENTENCE, Set, guideline_pdf, page_of, pdf
 
 TEXT = (SENTENCE, BODY, False)
 
 
 def markdown(folder: Path, data: bytes) -> str:
     (folder / "a.pdf").write_bytes(data)
-    return read_pdf(folder / "a.pdf").markdown
+    return read_pdf(folder / "a.pdf", "own").markdown
 
 
 def headings(text: str) -> list[str]:
@@ -108,10 +108,12 @@ def test_text_that_looks_like_a_heading_of_markdown_is_none(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("data", "what", "remedy"),
     [
-        (pdf([[], []]), "no text can be read on its 2 pages: it is scanned images", "ocrmypdf"),
+        (pdf([[IMAGE], [IMAGE]]), "no text can be read on its 2 pages: it is scanned images", "ocrmypdf"),
+        (pdf([[DRAWING]]), "no text can be read on its 1 page: it is drawn, not", "ocrmypdf"),
+        (pdf([[]]), "no text can be read on its 1 page: it is all but empty", "--as own --replace"),
         (b"%PDF-1.7\nnothing\n%%EOF\n", "cannot be read as PDF", "download it again"),
     ],
-    ids=["scanned", "broken"],
+    ids=["scanned", "drawn", "empty", "broken"],
 )
 def test_a_pdf_that_cannot_be_read_is_told_with_the_remedy(
     tmp_path: Path, data: bytes, what: str, remedy: str
@@ -121,3 +123,16 @@ def test_a_pdf_that_cannot_be_read_is_told_with_the_remedy(
     assert what in told.value.message
     assert "a.pdf" in told.value.message
     assert remedy in told.value.remedy
+
+
+def test_a_look_reads_the_first_pages_and_all_if_those_are_pictures(tmp_path: Path) -> None:
+    file, text = tmp_path / "a.pdf", page_of(("A guideline", 20, True), TEXT)
+    file.write_bytes(pdf([text] * 12 + [[Set("On the last page stands something else", 400)]]))
+    assert look_at_pdf(file, "own").pages == 13
+    assert "something else" not in look_at_pdf(file, "own").markdown
+    assert look_at_pdf(file, "own").markdown.startswith("## A guideline")
+    file.write_bytes(pdf([[IMAGE]] * 10 + [text] * 10))
+    assert look_at_pdf(file, "own") == read_pdf(file, "own")
+    file.write_bytes(pdf([[IMAGE]] * 11))
+    with pytest.raises(CorpusError, match="on its 11 pages: it is scanned images"):
+        look_at_pdf(file, "own")
