@@ -101,7 +101,8 @@ def acquire(
             done = acquire_documents(local, names or (), fetcher, again=again, tell=_tell_acquired)
     finally:
         fetcher.close()
-    sys.stderr.write(f"make them citable with: harness corpus index --corpus {folder}\n")
+    if any(found.outcome == "acquired" for found in done):
+        sys.stderr.write(f"make what came citable with: harness corpus index --corpus {folder}\n")
     if any(found.error for found in done):
         raise typer.Exit(1)
 
@@ -185,7 +186,9 @@ def index(
 
 
 def _tell_indexed(found: "Indexed") -> None:
-    sections = "" if found.error else f"{found.sections} sections"
+    from harness.corpus.plain import counted
+
+    sections = "" if found.error else counted(found.sections, "section")
     sys.stdout.write(f"{found.name}\t{found.outcome}\t{sections}\n")
     sys.stdout.flush()
     for remark in found.remarks:

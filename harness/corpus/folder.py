@@ -49,10 +49,13 @@ class LocalCorpus:
         """The document of that id; CorpusError if no manifest knows it."""
         if name not in self.entries:
             near = [known for known in self.entries if name.lower() in known or known in name.lower()]
-            hint = f"did you mean {', '.join(near[:5])}?" if near else "`harness corpus status` lists the ids"
+            hint = (
+                f"did you mean {', '.join(near[:5])}?" if near else "`harness corpus status` lists the ids."
+            )
             raise CorpusError(
                 f"no document has the id {name!r}",
-                f"{hint} A document of your own goes into {self.path / MANIFEST} first",
+                f"{hint} A document of your own goes into {self.path / MANIFEST} first, which any "
+                f"`harness corpus index` makes.",
             )
         return self.entries[name]
 

@@ -73,6 +73,30 @@ def is_current(corpus: LocalCorpus, name: str) -> bool:
     )
 
 
+def original_gone(corpus: LocalCorpus, name: str) -> CorpusError:
+    """What to say of a recorded document whose original is not here."""
+    place = corpus.original(name, corpus.lock.documents[name].original.format)
+    return CorpusError(
+        f"{place} is gone",
+        f"put it back, or download it again: harness corpus add FILE --as {name}, with --replace if it is another "
+        f"edition",
+    )
+
+
+def text_changed(corpus: LocalCorpus, name: str) -> CorpusError | None:
+    """What to say of a text that is neither as it was made nor what was then added as the original."""
+    record, file = corpus.record(name), corpus.text(name)
+    if record is None or record.text is None or not file.is_file():
+        return None
+    if digest(read_plain(file)) in (record.text.sha256, record.original.sha256):
+        return None
+    return CorpusError(
+        f"{file} was changed by hand since it was made",
+        f"make it anew: harness corpus index {name} --again; or let it be the document itself: "
+        f"harness corpus add {file} --as {name} --replace",
+    )
+
+
 def _index(
     corpus: LocalCorpus, entry: Entry, reader: Callable[[Path, str], PdfText], *, again: bool
 ) -> Indexed:
@@ -82,15 +106,9 @@ def _index(
     if before is not None and is_current(corpus, entry.id) and not again:
         return Indexed(entry.id, "unchanged", len(before.sections))
     if data is None:
-        raise CorpusError(
-            f"{corpus.path / record.original.file} is gone",
-            f"put it back, or download it again: harness corpus add FILE --as {entry.id}",
-        )
-    if before is not None and not again and file.is_file() and digest(read_plain(file)) != before.sha256:
-        raise CorpusError(
-            f"{file} was changed by hand since it was made",
-            "add it as the document itself (--replace), or make it anew with --again",
-        )
+        raise original_gone(corpus, entry.id)
+    if not again and (changed := text_changed(corpus, entry.id)):
+        raise changed
     text, pages = _text(corpus.path / record.original.file, record.original.format, data, entry, reader)
     if len(text.encode()) > _LARGEST_TEXT:
         raise CorpusError(

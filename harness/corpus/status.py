@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from harness.corpus.folder import LocalCorpus
-from harness.corpus.index import is_current
-from harness.corpus.lock import digest
+from harness.corpus.index import is_current, original_gone, text_changed
+from harness.corpus.plain import counted
 from harness.errors import CorpusError
 from mcp_mimic.policies.corpus import Entry
 
@@ -15,7 +15,7 @@ STATES: dict[State, str] = {
     "shipped": "comes with the harness",
     "here": "its original and its text are here",
     "to index": "its original is here, its text is not, or not as it was made: harness corpus index",
-    "altered": "a file has another checksum than was recorded, or is gone",
+    "altered": "a file has another checksum than was recorded, or is gone: its line says what to do",
     "to acquire": "a script can fetch it: harness corpus acquire",
     "to download": "download it in a browser: harness corpus add FILE --as ID",
 }
@@ -85,16 +85,19 @@ def _standing(corpus: LocalCorpus, entry: Entry) -> Standing:
     try:
         data = corpus.read_original(entry.id)
     except CorpusError as error:
-        return standing("altered", error.message)
+        return standing("altered", _with_remedy(error))
     if data is None:
-        return standing("altered", f"{corpus.path / place} is gone")
+        return standing("altered", _with_remedy(original_gone(corpus, entry.id)))
     if is_current(corpus, entry.id):
-        counted = f"{sections} sections" + (f", {pages} pages" if pages else "")
-        return standing("here", f"{counted}, sha256 {record.original.sha256[:12]}")
-    file = corpus.text(entry.id)
-    if text is not None and file.is_file() and digest(file.read_bytes()) != text.sha256:
-        return standing("altered", f"{file} was changed by hand")
+        size = counted(sections or 0, "section") + (f", {counted(pages, 'page')}" if pages else "")
+        return standing("here", f"{size}, sha256 {record.original.sha256[:12]}")
+    if changed := text_changed(corpus, entry.id):
+        return standing("altered", _with_remedy(changed))
     return standing("to index", f"sha256 {record.original.sha256[:12]}")
+
+
+def _with_remedy(error: CorpusError) -> str:
+    return f"{error.message}: {error.remedy}"
 
 
 def _away(corpus: LocalCorpus, entry: Entry) -> Standing:

@@ -417,4 +417,5 @@ def test_the_command_tells_what_a_person_has_to_download(
     assert "harness corpus add FILE --as ckd-epi-2021" in told.err
     assert "it comes with the harness" in told.err
     assert "is not https" in told.err
+    assert "citable" not in told.err
     assert run(["corpus", "acquire", "unheard-of", "--corpus", str(tmp_path)]) == 2

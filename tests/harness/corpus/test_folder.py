@@ -45,6 +45,10 @@ def states(folder: Path) -> dict[str, str]:
     return {each.entry.id: each.state for each in standings(LocalCorpus(folder))}
 
 
+def detail(folder: Path, name: str) -> str:
+    return next(each.detail for each in standings(LocalCorpus(folder)) if each.entry.id == name)
+
+
 def ids(folder: Path, name: str) -> list[str]:
     document = open_corpus(folder).document(name)
     assert document is not None
@@ -147,9 +151,13 @@ def test_an_original_that_changed_or_went_is_told(folder: Path) -> None:
     original = folder / "originals" / f"{PDF_ID}.pdf"
     original.write_bytes(guideline_pdf("9 Other"))
     assert states(folder)[PDF_ID] == "altered"
+    assert f"harness corpus add {original} --as {PDF_ID} --replace" in detail(folder, PDF_ID)
     assert index(folder) == {PDF_ID: "failed"}
     original.unlink()
     assert states(folder)[PDF_ID] == "altered"
+    assert f"is gone: put it back, or download it again: harness corpus add FILE --as {PDF_ID}" in detail(
+        folder, PDF_ID
+    )
     assert index(folder) == {PDF_ID: "failed"}
 
 
@@ -159,9 +167,38 @@ def test_a_text_that_was_changed_by_hand_is_kept_until_it_is_to_be_made_anew(fol
     text = folder / "text" / f"{PDF_ID}.md"
     text.write_text("## 1 Mended\n")
     assert (states(folder)[PDF_ID], index(folder)) == ("altered", {PDF_ID: "failed"})
+    assert f"harness corpus index {PDF_ID} --again; or" in detail(folder, PDF_ID)
     assert text.read_text() == "## 1 Mended\n"
     assert index(folder, again=True) == {PDF_ID: "made"}
     assert SENTENCE in text.read_text()
+
+
+def test_a_text_that_was_changed_by_hand_can_be_the_document_itself(folder: Path, capsys: Captured) -> None:
+    add(folder, PDF_ID, guideline_pdf())
+    index(folder)
+    text = folder / "text" / f"{PDF_ID}.md"
+    text.write_text("# All\n\nMended\n")
+    assert run(["corpus", "add", str(text), "--as", PDF_ID, "--replace", "--corpus", str(folder)]) == 0
+    assert run(["corpus", "index", "--corpus", str(folder)]) == 0
+    assert f"{PDF_ID}\tmade\t1 section\n" in capsys.readouterr().out
+    assert detail(folder, PDF_ID).startswith("1 section, sha256 ")
+    assert text.read_text() == "# All\n\nMended\n"
+
+
+def test_an_unknown_id_is_told_with_whole_sentences_and_the_manifest_is_made(
+    folder: Path, capsys: Captured
+) -> None:
+    assert run(["corpus", "index", "--corpus", str(folder)]) == 0
+    assert (folder / "manifest.toml").is_file()
+    capsys.readouterr()
+    note = folder.parent / "note.md"
+    note.write_text("# Note\n\ntext\n")
+    for name, hint in (
+        ("zzz", "lists the ids. A document"),
+        ("kdigo-aki", f"did you mean {PDF_ID}? A document"),
+    ):
+        assert run(["corpus", "add", str(note), "--as", name, "--corpus", str(folder)]) == 2
+        assert hint in capsys.readouterr().err
 
 
 def test_what_was_added_is_shown_beside_what_it_stands_for(folder: Path, capsys: Captured) -> None:
@@ -312,6 +349,7 @@ def test_the_status_is_a_table_for_programs_and_people(folder: Path, capsys: Cap
     lines = {line.split("\t")[0]: line.split("\t") for line in told.out.splitlines()}
     assert lines[PDF_ID][1] == "here"
     assert "unrecorded: harness corpus add" in lines["ckd-epi-2021"][2]
+    assert lines[PDF_ID][2].startswith("4 sections, 2 pages, sha256 ")
     assert "1 here: " in told.err
     assert run(["corpus", "index", "ckd-epi-2021", "--corpus", str(folder)]) == 2
     assert "ckd-epi-2021 is not here" in capsys.readouterr().err
