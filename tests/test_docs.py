@@ -4,7 +4,7 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 import typer
@@ -13,6 +13,8 @@ from pydantic import BaseModel
 import harness.cli
 import mcp_mimic.cli
 from harness.containers.agent import require_agent
+from harness.corpus.lock import Format
+from harness.corpus.status import STATES
 from harness.grade import JobScores
 from harness.probes import AXES
 from harness.report.folder import trials_csv
@@ -33,6 +35,7 @@ from harness.synthetic.plants import (
     Suppression,
 )
 from harness.systems import load_systems
+from mcp_mimic.contract import VERDICTS
 from tests.examples import write_boxed_example
 from tests.harness.stats.trials import constant, trial
 
@@ -186,6 +189,25 @@ def test_every_command_and_option_that_a_page_names_exists(page: Path) -> None:
                 if own and option not in known
             ]
     assert unknown == []
+
+
+@pytest.mark.parametrize("name", ["policy-corpus.md", "reviewing.md"])
+def test_the_commands_of_a_page_are_written_as_a_checkout_runs_them(name: str) -> None:
+    calls = [
+        line for block in _FENCED.findall(_page(name)) for line in block.splitlines() if _CALL.search(line)
+    ]
+    assert calls
+    assert [line for line in calls if not line.startswith("uv run ")] == []
+
+
+def test_the_words_for_verdicts_stand_where_a_cohort_of_somebody_else_is_explained() -> None:
+    assert set(VERDICTS) <= set(_SPAN.findall(_page("reviewing.md")))
+
+
+def test_every_state_and_format_of_documents_is_in_the_page_on_them() -> None:
+    page = _page("policy-corpus.md")
+    assert set(STATES) == set(re.findall(r"^\| ([a-z ]+) \|", page, re.MULTILINE)) - {"state"}
+    assert set(get_args(Format)) <= set(_SPAN.findall(page))
 
 
 def _anchors(page: Path) -> set[str]:
