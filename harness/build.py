@@ -18,6 +18,7 @@ from harness.errors import TaskError
 from harness.gold import Case, gather_gold
 from harness.scenario import Scenario
 from harness.task import TaskFiles, render_task
+from harness.words import counted
 from mcp_mimic.contract import canonical_json
 from mcp_mimic.store.store import Store
 
@@ -34,10 +35,11 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Built:
-    """The task ids of a folder, in order, and whether the build changed anything in it."""
+    """The task ids of a folder, in order, whether the build changed anything in it, and how many tasks it replaced."""
 
     tasks: tuple[str, ...]
     changed: bool
+    replaced: int = 0
 
     def __len__(self) -> int:
         return len(self.tasks)
@@ -98,7 +100,8 @@ def build_tasks(
 
     A folder built from the same store becomes exactly what these rows make: it stays untouched if that is
     what it is, and is replaced otherwise, tasks of other rows included. TaskError if `out` is another
-    store's or no tasks folder, or if a case's gold is not sound; nothing is left half-built.
+    store's or no tasks folder, if it holds files that no build makes, or if a case's gold is not sound;
+    nothing is left half-built.
     """
     tell = progress or (lambda _: None)
     key = choose_key(store.manifest.classification, key)
@@ -106,7 +109,7 @@ def build_tasks(
     before = _read_manifest(out, store)
     tasks: dict[str, tuple[CohortRow, TaskFiles]] = {}
     for scenario, cases in _cases(rows, scenarios, key):
-        tell(f"{scenario.id}: {len(cases)} tasks")
+        tell(f"{scenario.id}: {counted(len(cases), 'task')}")
         golds = gather_gold(store, scenario, cases)
         for case in cases:
             gold = golds[case.task_id]
@@ -115,8 +118,10 @@ def build_tasks(
     manifest = _manifest(store, tasks, key)
     if before == manifest and _is_whole(out, tasks):
         return Built(tuple(sorted(tasks)), changed=False)
+    if before is not None:
+        _require_own(out, before, {path for _, files in tasks.values() for path in files.files})
     _write(out, manifest, tasks)
-    return Built(tuple(sorted(tasks)), changed=True)
+    return Built(tuple(sorted(tasks)), changed=True, replaced=len(before["tasks"]) if before else 0)
 
 
 def choose_split(rows: Sequence[CohortRow], split: str) -> list[CohortRow]:
@@ -179,7 +184,7 @@ def _read_manifest(out: Path, store: Store) -> dict[str, Any] | None:
         return None
     try:
         manifest = json.loads((out / MANIFEST_FILE).read_bytes())
-        fingerprint = manifest["store"]
+        fingerprint, _ = manifest["store"], dict(manifest["tasks"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise TaskError(f"{out} is there and is no tasks folder", "name a new folder with --out") from error
     if fingerprint != store.manifest.fingerprint:
@@ -188,6 +193,19 @@ def _read_manifest(out: Path, store: Store) -> dict[str, Any] | None:
             "name a new folder with --out, or remove this one",
         )
     return dict(manifest)
+
+
+def _require_own(out: Path, before: dict[str, Any], names: set[str]) -> None:
+    """TaskError if replacing the folder would take a file with it that no task directory has."""
+    made = {f"{task}/{name}" for task in before["tasks"] for name in names} | {MANIFEST_FILE}
+    found = {
+        path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_symlink() or not path.is_dir()
+    }
+    if others := sorted(found - made):
+        raise TaskError(
+            f"{out} holds {counted(len(others), 'file')} that no build makes, such as {others[0]}",
+            "move them away, for the folder is replaced as a whole, or name another one with --out",
+        )
 
 
 def _is_whole(out: Path, tasks: dict[str, tuple[CohortRow, TaskFiles]]) -> bool:

@@ -10,6 +10,7 @@ from typing import Any
 from harness.data import data_folder
 from harness.stages import Stage, Tell, digest_of, run_stages
 from harness.sweep import Progress, silent
+from harness.words import counted
 
 SEED = 20260101
 MOST_CASES = 1
@@ -103,7 +104,7 @@ class _Path:
 
         store, scenarios = Store.open(self._store), load_scenarios()
         built = build_tasks(store, read_cohort(self._cohort, store, scenarios), scenarios, self._tasks)
-        return f"{len(built)} tasks"
+        return counted(len(built), "task")
 
     def _run(self) -> str:
         from harness.sweep import Sweep, run_sweep

@@ -11,6 +11,7 @@ import typer
 
 from harness.commands.options import Store
 from harness.errors import CohortError, ScenarioError
+from harness.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -113,7 +114,7 @@ def cohort(
             f"{stratum.scenario}\t{stratum.verdict}\t{stratum.taken} of {stratum.wanted} wanted"
             f"\t{stratum.eligible} eligible\t{stratum.fragile} fragile\n"
         )
-    sys.stderr.write(f"{out}: {len(cases.rows)} cases; {standing(_on(chosen, chart))}\n")
+    sys.stderr.write(f"{out}: {counted(len(cases.rows), 'case')}; {standing(_on(chosen, chart))}\n")
 
 
 def _require_writable(out: Path, source: Path | None) -> None:
@@ -178,8 +179,8 @@ def _check_cohort(
         beside.unlink(missing_ok=True)
         if count:
             write(beside, private=private)
-            sys.stderr.write(f"{beside}: {count} rows\n")
-    sys.stderr.write(f"{out}: {len(found.rows)} cases\n")
+            sys.stderr.write(f"{beside}: {counted(count, 'row')}\n")
+    sys.stderr.write(f"{out}: {counted(len(found.rows), 'case')}\n")
 
 
 def _beside(out: Path, what: str) -> Path:
@@ -224,6 +225,8 @@ def build(
 ) -> None:
     """Build a Harbor task directory for each case of a cohort.
 
+    Tasks that OUT holds already are replaced, those of other cases included; files of yours in it are not.
+
     Example: harness build --store store/ --cohort cohort.csv --out tasks/
     """
     from harness.build import build_tasks, choose_split, read_key
@@ -238,7 +241,9 @@ def build(
     state = "written" if built.changed else "unchanged"
     used = {row.scenario for row in rows}
     said = standing(_on([each for each in scenarios if each.id in used], chart))
-    sys.stderr.write(f"{out}: {len(built)} tasks, {state}; {said}\n")
+    if built.replaced:
+        sys.stderr.write(f"{out}: replaced {counted(built.replaced, 'task')} of an earlier build\n")
+    sys.stderr.write(f"{out}: {counted(len(built), 'task')}, {state}; {said}\n")
 
 
 def choose_scenarios(scenarios: "list[Scenario]", names: list[str]) -> "list[Scenario]":

@@ -15,7 +15,9 @@ from harbor.models.task.config import TaskConfig
 from harbor.models.task.task import Task as HarborTask
 
 from harness.build import PUBLIC_KEY, build_tasks, choose_key, read_key, task_id
+from harness.cli import run
 from harness.cohort import CohortRow
+from harness.cohort_file import write_rows
 from harness.digests import digest_files, task_files
 from harness.errors import TaskError
 from harness.record import folder_checksum
@@ -259,7 +261,6 @@ class TestBuildingAgain:
         [
             "changed",
             pytest.param("missing", marks=pytest.mark.slow),
-            pytest.param("added", marks=pytest.mark.slow),
         ],
     )
     def test_a_damaged_folder_is_mended(self, damage: str, world: World, tmp_path: Path) -> None:
@@ -270,9 +271,42 @@ class TestBuildingAgain:
         if damage == "missing":
             file.unlink()
         else:
-            (file if damage == "changed" else file.with_name("more.md")).write_text("another text")
+            file.write_text("another text")
         assert rebuild(world, out, rows)
         assert contents(out) == before
+
+    @pytest.mark.parametrize("place", [".", "TASK", "notes"])
+    def test_a_file_that_no_build_makes_is_never_replaced(
+        self, place: str, world: World, tmp_path: Path
+    ) -> None:
+        out, rows = tmp_path / "tasks", [world.rows["lactate yes"]]
+        rebuild(world, out, rows)
+        own = out / place.replace("TASK", task_id(rows[0], KEY)) / "own.md"
+        own.parent.mkdir(exist_ok=True)
+        own.write_text("mine")
+        before = contents(out)
+        for again in (rows, [world.rows["lactate no"]]):
+            with pytest.raises(TaskError, match=r"holds 1 file that no build makes, such as .*own\.md"):
+                rebuild(world, out, again)
+        assert contents(out) == before
+
+    def test_it_is_told_how_many_tasks_were_replaced(self, world: World, tmp_path: Path) -> None:
+        out, rows = tmp_path / "tasks", [world.rows["lactate yes"], world.rows["lactate no"]]
+        for again, replaced in ((rows, 0), (rows[:1], 2), (rows[:1], 0)):
+            assert build_tasks(world.store, again, world.scenarios, out, key=KEY).replaced == replaced
+
+    def test_the_command_says_that_tasks_were_replaced(
+        self, world: World, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        cohort, out = tmp_path / "cohort.csv", tmp_path / "tasks"
+        rebuild(world, out, [world.rows["lactate yes"], world.rows["lactate no"]])
+        write_rows([world.rows["lactate no"]], cohort)
+        command = ["build", "--store", str(world.store.path), "--cohort", str(cohort), "--out", str(out)]
+        key = tmp_path / "key"
+        key.write_bytes(KEY)
+        assert run([*command, "--key-file", str(key)]) == 0
+        told = capsys.readouterr().err
+        assert f"{out}: replaced 2 tasks of an earlier build\n{out}: 1 task, written; " in told
 
     def test_what_an_interrupted_build_left_is_cleared(self, world: World, tmp_path: Path) -> None:
         (tmp_path / ".tasks.partial" / "half").mkdir(parents=True)
