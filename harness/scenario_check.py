@@ -22,6 +22,7 @@ from harness.synthetic.hospital import Hospital
 from harness.synthetic.plants import Plant, read_plants
 from harness.synthetic.writer import open_tables
 from harness.systems import load_systems
+from harness.words import counted
 from mcp_mimic.chart.tasks import open_tasks
 from mcp_mimic.policies.corpus import open_corpus
 from mcp_mimic.store.classification import seal_synthetic
@@ -81,7 +82,7 @@ def check_scenario(folder: Path, store: Store | None = None, tell: Tell = lambda
 
 def _classes(scenario: Scenario, plants: tuple[Plant, ...]) -> Iterator[str]:
     if (cases := sum(scenario.mix.values())) != _CASES:
-        yield f"{scenario.folder / 'scenario.toml'}: mix asks for {cases} cases: make it {_CASES}"
+        yield f"{scenario.folder / 'scenario.toml'}: mix asks for {counted(cases, 'case')}: make it {_CASES}"
     planted = {plant.verdict for plant in plants}
     for verdict, wanted in scenario.mix.items():
         if wanted and verdict not in planted:
@@ -142,7 +143,8 @@ def _require_nothing(store: Store, scenario: Scenario) -> None:
     """ScenarioError if the SQL fails without a patient, or finds a case."""
     if cases := label_cases(store, scenario):
         raise ScenarioError(
-            f"{scenario.id}: cohort.sql finds {len(cases)} cases in a store without patients", "mend it"
+            f"{scenario.id}: cohort.sql finds {counted(len(cases), 'case')} in a store without patients",
+            "mend it",
         )
     with open_tasks(store, []) as connection:
         adjudicate(connection, scenario)

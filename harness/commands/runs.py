@@ -18,6 +18,7 @@ from harness.commands.options import (
     SystemsFile,
     Tasks,
 )
+from harness.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -73,7 +74,7 @@ def run(
     summary = run_sweep(sweep, trial_progress)
     kept = summary.trials - summary.ran
     sys.stderr.write(
-        f"{job}: {summary.ran} trials run, {kept} kept, {summary.dead} dead{_first(summary.deaths)}"
+        f"{job}: {counted(summary.ran, 'trial')} run, {kept} kept, {summary.dead} dead{_first(summary.deaths)}"
         f"{_errors(summary.errors)}\n"
     )
     sys.stderr.write(f"grade them with: harness grade {job} --tasks {tasks}\n")
@@ -87,8 +88,7 @@ def _listed(text: str) -> list[str]:
 
 def _errors(errors: "Mapping[Path, str]") -> str:
     """How many agents raised, and what the first one did; nothing if none did."""
-    number = len(errors)
-    return f", {number} agent error{'s' if number > 1 else ''}{_first(errors)}" if errors else ""
+    return f", {counted(len(errors), 'agent error')}{_first(errors)}" if errors else ""
 
 
 def _first(told: "Mapping[Path, str]") -> str:
@@ -173,5 +173,7 @@ def _left_out(file: Path, tasks: Path) -> frozenset[str]:
     listed, known = read_tasks(file), TaskSet.open(tasks).manifest.tasks
     if unknown := [task for task in listed if task not in known]:
         some = f"{unknown[0]} in line {listed[unknown[0]]}"
-        sys.stderr.write(f"{file}: {len(unknown)} of {len(listed)} tasks are not in {tasks} ({some})\n")
+        whole = counted(len(listed), "task")
+        verb = "is" if len(unknown) == 1 else "are"
+        sys.stderr.write(f"{file}: {len(unknown)} of {whole} {verb} not in {tasks} ({some})\n")
     return frozenset(listed.keys() & known.keys())

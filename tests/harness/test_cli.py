@@ -120,7 +120,7 @@ def test_dead_trials_are_told_by_the_exit_code(tiny: TinyWorld, tmp_path: Path, 
     assert _run(tiny, tmp_path, "case", "--system", "always-yes", "--task-id", task) == 0
     (dead / "verifier" / "reward.json").unlink()
     assert _run(tiny, tmp_path, "run", "--systems", "always-yes", "-n", "1") == 1
-    assert "1 trials run, 1 kept, 1 dead" in capsys.readouterr().err
+    assert "1 trial run, 1 kept, 1 dead" in capsys.readouterr().err
 
 
 OWN = """
@@ -342,10 +342,10 @@ def test_only_some_tasks_are_run_and_the_job_grows_by_the_others(
     first, second = sorted(GOLDS)
     yes = ["run", "--systems", "always-yes", "-n", "1"]
     assert _run(tiny, tmp_path, *yes, "--only", first) == 0
-    assert "1 trials run, 0 kept" in capsys.readouterr().err
+    assert "1 trial run, 0 kept" in capsys.readouterr().err
     assert not (tmp_path / "first" / f"{second}__always-yes").exists()
     assert _run(tiny, tmp_path, *yes, "--only", f"{first[:2]}*,{second}") == 0
-    assert "1 trials run, 1 kept" in capsys.readouterr().err
+    assert "1 trial run, 1 kept" in capsys.readouterr().err
     assert _run(tiny, tmp_path, *yes) == 0
     assert "0 trials run, 2 kept" in capsys.readouterr().err
 

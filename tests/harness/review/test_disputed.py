@@ -83,7 +83,7 @@ def test_tasks_of_another_folder_are_told(job: Path, tasks: Path, tmp_path: Path
     assert run(["grade", str(job), *options]) == 0
     printed = capsys.readouterr()
     assert json.loads(printed.out)["job"]["left_out"] == [TWO]
-    assert "1 of 2 tasks are not in" in printed.err
+    assert "1 of 2 tasks is not in" in printed.err
     assert "05-lactate-00000000000f in line 3" in printed.err
 
 
