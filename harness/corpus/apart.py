@@ -1,6 +1,7 @@
 """Documents are read in a process of their own: a file from elsewhere may ask for endless memory or time.
 
-What comes back is JSON of a known shape, so that a reader which a file has taken over gets no further.
+What comes back is JSON of a known shape: nothing that a reader answers is run here. It is a process with limits and
+no sandbox: it may do what its user may.
 """
 
 import json
