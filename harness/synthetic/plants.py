@@ -400,7 +400,8 @@ def _parse_plant(path: Path, raw: Any) -> Plant:
     except ValidationError as error:
         slip = first_slip(error, Plant, raw)
         raise ScenarioError(
-            f"{where}{', ' if slip.place else ': '}{slip}", f"{slip.remedy}; {_SEE}"
+            f"{where}{', ' if slip.place else ': '}{slip}",
+            f"{slip.remedy}{'' if slip.remedy.endswith('?') else ';'} {_SEE}",
         ) from error
     except OverflowError as error:
         raise ScenarioError(f"{where}: a time is too far from T", _SEE) from error

@@ -108,13 +108,13 @@ def test_a_slip_is_named_with_file_plant_and_key(tmp_path: Path, old: str, new: 
         ('anchor = "icu"', 'anchor = "war"', "did you mean ward?"),
         ("icu_hours = 40", "icu_hour = 40", "did you mean icu_hours?"),
         ('every = "1h"', 'evry = "1h"', "did you mean every?"),
-        ('anchor = "icu"', 'anchor = "icu"\nshare = 0', "give at least 1"),
+        ('anchor = "icu"', 'anchor = "icu"\nshare = 0', "give at least 1;"),
     ],
 )
 def test_a_slip_says_what_is_meant_or_allowed(tmp_path: Path, old: str, new: str, remedy: str) -> None:
     with pytest.raises(ScenarioError) as error:
         read_plants(write_plants(tmp_path, PLANTS.replace(old, new, 1)))
-    assert error.value.remedy == f"{remedy}; docs/adding-a-scenario.md states every key"
+    assert error.value.remedy == f"{remedy} docs/adding-a-scenario.md states every key"
 
 
 @pytest.mark.parametrize(
