@@ -147,7 +147,7 @@ def add(
 
 def _tell_taken(taken: "Taken", wanted: str) -> None:
     """What came, beside what the manifest calls the document: only a person can tell whether it is that one."""
-    from harness.corpus.plain import counted
+    from harness.words import counted
 
     title = taken.title if len(taken.title) <= 120 else f"{taken.title[:120]} …"
     pages = f", {counted(taken.pages, 'page')}" if taken.pages else ""
@@ -186,7 +186,7 @@ def index(
 
 
 def _tell_indexed(found: "Indexed") -> None:
-    from harness.corpus.plain import counted
+    from harness.words import counted
 
     sections = "" if found.error else counted(found.sections, "section")
     sys.stdout.write(f"{found.name}\t{found.outcome}\t{sections}\n")

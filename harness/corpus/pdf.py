@@ -25,8 +25,9 @@ from pdfminer.pdfparser import PDFParser
 from pdfminer.pdftypes import resolve1
 from pdfminer.psexceptions import PSException
 
-from harness.corpus.plain import as_line, counted, escape_line
+from harness.corpus.plain import as_line, escape_line
 from harness.errors import CorpusError
+from harness.words import counted
 
 MOST_PAGES = 2000
 _FIRST_PAGES = 10

@@ -18,11 +18,6 @@ _LIGATURES = str.maketrans(
 _STRUCTURE = re.compile(r"( {0,3})(#{1,6}(?:\s|$)|`{3,}|~{3,})")
 
 
-def counted(number: int, noun: str) -> str:
-    """The number with its noun, which takes an s unless there is one."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
-
-
 def as_line(text: str) -> str:
     """The text on one line: white space folded, ligatures as letters, soft hyphens gone."""
     return " ".join(text.translate(_LIGATURES).split())

@@ -6,8 +6,8 @@ from typing import Any, Literal
 
 from harness.corpus.folder import LocalCorpus
 from harness.corpus.index import is_current, original_gone, text_changed
-from harness.corpus.plain import counted
 from harness.errors import CorpusError
+from harness.words import counted
 from mcp_mimic.policies.corpus import Entry
 
 State = Literal["shipped", "here", "to index", "altered", "to acquire", "to download"]
