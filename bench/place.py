@@ -1,10 +1,12 @@
 """Where a run works: made-up files, the stores imported from them, logs; made when they are missing."""
 
+import json
 import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from subprocess import Popen
@@ -12,6 +14,7 @@ from subprocess import Popen
 from bench.clients import first_answer, http_request
 from bench.data import Facts, make
 from bench.machine import Ran, free_port, ran, require_disk, running
+from mcp_mimic.contract import Grant, Limits
 from mcp_mimic.store.manifest import MANIFEST_FILE
 from mcp_mimic.store.plan import rules
 from mcp_mimic.store.store import read_manifest
@@ -116,7 +119,15 @@ class Place:
 
     def serve_command(self, *flags: str) -> list[str]:
         """The real command over this store and its median patient."""
-        return [*MCP_MIMIC, "serve", "--store", str(self.store), *self.whose("median"), *flags]
+        return [*MCP_MIMIC, "serve", "--store", str(self.store), "--grant", str(self._unlimited()), *flags]
+
+    def _unlimited(self) -> Path:
+        """A grant for the median patient with limits that no measurement reaches."""
+        subject, as_of = self.facts.subjects["median"], datetime.fromisoformat(self.facts.as_of["median"])
+        grant = Grant("bench", "bench", subject, as_of, limits=Limits(calls=10**9, total_chars=10**13))
+        file = self.root / "grant.json"
+        file.write_text(json.dumps(grant.to_json()))
+        return file
 
 
 MCP_MIMIC = (sys.executable, "-c", "from mcp_mimic.cli import main; main()")
