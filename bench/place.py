@@ -124,7 +124,7 @@ class Place:
     def _unlimited(self) -> Path:
         """A grant for the median patient with limits that no measurement reaches."""
         subject, as_of = self.facts.subjects["median"], datetime.fromisoformat(self.facts.as_of["median"])
-        grant = Grant("bench", "bench", subject, as_of, limits=Limits(calls=10**9, total_chars=10**13))
+        grant = Grant("bench", "bench", subject, as_of, limits=Limits(calls=10**9, total_chars=2**31 - 1))
         file = self.root / "grant.json"
         file.write_text(json.dumps(grant.to_json()))
         return file

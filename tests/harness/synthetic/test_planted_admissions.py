@@ -84,7 +84,7 @@ def test_a_code_without_a_title_is_named(tmp_path: Path) -> None:
         ('diagnosis = [{ code = "E875", version = 10, admission = "earlier" }]', "needs \\[plant.earlier"),
         ("presence = { first_admission = true }\nearlier = { days = 9 }", "exclude each other"),
         ('diagnosis = [{ code = "E875", version = 10 }, { code = "2767", version = 9 }]', "of one version"),
-        ('diagnosis = [{ code = "E87.5", version = 10 }]', "diagnosis.0.code"),
+        ('diagnosis = [{ code = "E87.5", version = 10 }]', "diagnosis, entry 1, code"),
     ],
 )
 def test_admissions_that_contradict_each_other_are_named(tmp_path: Path, body: str, said: str) -> None:
