@@ -127,8 +127,10 @@ def test_the_package_need_not_be_installed_where_python_looks_by_itself(
     shutil.copytree(Path(querying.__file__).parents[1], tmp_path / "mcp_mimic")
     program = (
         "import mcp_mimic.chart.querying as q; from tests.mcp_mimic.charts import make_slice\n"
-        "found = q.ChartQuery(make_slice({}), 'select 1', q.QueryLimits(1, 100, 20)).run()\n"
-        "print(q._COMMAND[-1], found.rows)"
+        "chart = make_slice({})\n"
+        "found = q.ChartQuery(chart, 'select 1', q.QueryLimits(1, 100, 20)).run()\n"
+        "print(q._COMMAND[-1], found.rows)\n"
+        "chart.close()"
     )
     monkeypatch.setenv("PYTHONPATH", f"{tmp_path}:{Path.cwd()}")
     done = subprocess.run(
