@@ -6,8 +6,10 @@ It is written beside its place and moved there whole.
 
 import hmac
 import json
+import os
 import shutil
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -108,13 +110,15 @@ def build_tasks(
     scenarios = [scenario.on(store.manifest.classification) for scenario in scenarios]
     before = _read_manifest(out, store)
     tasks: dict[str, tuple[CohortRow, TaskFiles]] = {}
-    for scenario, cases in _cases(rows, scenarios, key):
-        tell(f"{scenario.id}: {counted(len(cases), 'task')}")
-        golds = gather_gold(store, scenario, cases)
-        for case in cases:
-            gold = golds[case.task_id]
-            files = render_task(scenario, case.row, case.task_id, gold, store.manifest.fingerprint)
-            tasks[case.task_id] = case.row, files
+    chosen = _cases(rows, scenarios, key)
+    with ThreadPoolExecutor(os.cpu_count()) as pool:  # the database works outside the interpreter's lock
+        gathered = pool.map(lambda each: gather_gold(store, *each), chosen)
+        for (scenario, cases), golds in zip(chosen, gathered, strict=True):
+            tell(f"{scenario.id}: {counted(len(cases), 'task')}")
+            for case in cases:
+                gold = golds[case.task_id]
+                files = render_task(scenario, case.row, case.task_id, gold, store.manifest.fingerprint)
+                tasks[case.task_id] = case.row, files
     manifest = _manifest(store, tasks, key)
     if before == manifest and _is_whole(out, tasks):
         return Built(tuple(sorted(tasks)), changed=False)
