@@ -6,10 +6,10 @@ at its place.
 
 import re
 from datetime import timedelta
-from decimal import Decimal
 from fractions import Fraction
 
 from tests.second.chart import Case, Chart, Row
+from tests.second.labs import as_printed
 
 _BLOOD_COUNT, _GAS_ANALYSER = 51222, 50811
 _RED_CELLS = {225168}
@@ -67,7 +67,7 @@ def last_haemoglobin(chart: Chart, case: Case) -> Fraction | None:
     # of two tests of one moment the blood count's, as the scenario's definitions add to the catalogue
     latest = max((row["charttime"], row["itemid"] == _BLOOD_COUNT) for row in known)
     values = [
-        Fraction(Decimal(repr(row["valuenum"])))
+        as_printed(row["valuenum"])
         for row in known
         if (row["charttime"], row["itemid"] == _BLOOD_COUNT) == latest
     ]

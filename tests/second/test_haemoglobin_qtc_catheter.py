@@ -52,11 +52,9 @@ def scenario_of(scenario_id: str) -> Scenario:
 
 
 @pytest.mark.parametrize("scenario_id", SECOND)
-def test_every_synthetic_case_gets_the_same_verdict(
-    scenario_id: str, whole_world: SyntheticWorld, tmp_path: Path
-) -> None:
+def test_every_synthetic_case_gets_the_same_verdict(scenario_id: str, whole_world: SyntheticWorld) -> None:
     scenario = scenario_of(scenario_id)
-    cases = labelled(whole_world.store, scenario, tmp_path)
+    cases = labelled(whole_world.store, scenario)
     assert {verdict for _, verdict in cases} == {*scenario.mix}
     assert disagreements(whole_world.store, SECOND[scenario_id], cases) == {}
 
@@ -64,6 +62,6 @@ def test_every_synthetic_case_gets_the_same_verdict(
 @pytest.mark.parametrize("scenario_id", BOUNDARIES)
 def test_every_boundary_gets_the_same_verdict(scenario_id: str, tmp_path: Path) -> None:
     store = write_charts(tmp_path, [chart for chart, _ in BOUNDARIES[scenario_id].values()])
-    cases = labelled(store, scenario_of(scenario_id), tmp_path)
+    cases = labelled(store, scenario_of(scenario_id))
     assert len(cases) > len(BOUNDARIES[scenario_id]) / 2, "charts are lost"
     assert disagreements(store, SECOND[scenario_id], cases) == {}

@@ -42,11 +42,9 @@ def decided(store: Store, second: ModuleType, case: Case) -> str:
 
 @slow
 @pytest.mark.parametrize("scenario_id", SECOND)
-def test_every_synthetic_case_gets_the_same_verdict(
-    scenario_id: str, whole_world: SyntheticWorld, tmp_path: Path
-) -> None:
+def test_every_synthetic_case_gets_the_same_verdict(scenario_id: str, whole_world: SyntheticWorld) -> None:
     scenario = load_scenario(data_folder("scenarios") / "determination" / scenario_id)
-    cases = labelled(whole_world.store, scenario, tmp_path)
+    cases = labelled(whole_world.store, scenario)
     assert {verdict for _, verdict in cases} == {
         verdict for verdict, wanted in scenario.mix.items() if wanted
     }
