@@ -27,24 +27,24 @@ SYNTHETIC_SEAL_FILE = "synthetic.seal"
 _SEAL_KEY = b"clinicare synthetic hospital, seal version 1"
 
 _DEMO_DIGESTS = {
-    "hosp.patients": "6cbcfe179228b2c8a521eb1960a9b5c7856d48a3a801b9f5a42e3a6abfda6577",
-    "hosp.admissions": "6fdb57617437bdaa947c0e8b80c17f233859526f212e98bd6e2b0269e772712e",
-    "hosp.transfers": "16f20c4a71b202fef3a03eb13645665c58573faffbbd203df5fb4b737d8e33de",
-    "hosp.services": "da0e96783ba894024e79f977af49e3a5fe998313f569e41eac834d2ebcd0522e",
-    "hosp.labevents": "9666f19a920b414198b6dbc084b09b7e0c42896c281378469b8cf4a840e9b39c",
-    "hosp.microbiologyevents": "5768b5afa412c258cd99d6cde1236f521329cfcf629736dbfc8b9e171b03cc1c",
-    "hosp.emar": "413fa57616303382a368fe25c1af42960562fefbf1489042ecce1e20dd95411b",
-    "hosp.emar_detail": "35a66ac7138a5c260fbebfa4c852fcfcdc7c8a228cf3dcc7a316bc36890c7444",
-    "hosp.prescriptions": "6ee27c585c39a1e0525b9d9bf5a451a04f7c214d7d64d25813664843011be556",
-    "hosp.pharmacy": "091652b0bc7d68aacad2ec88ed0ed83414491c80828e9cbd0c79d354b35f8a22",
-    "hosp.poe": "412f83fb2803c99eb8aa1d57f1dc90dba7410d6c0738cee6f8b297e0b68d896b",
+    "hosp.patients": "4686406509e63bf9d40a2ab991fca796244b3ca982eb15654590294a8e9d4471",
+    "hosp.admissions": "2bdde55e729ea11284160a3015532ff35dd476c78681dea243e00f452f651a25",
+    "hosp.transfers": "e38438008d9833ecfde2f9476c383e56107f5f5fe77e6681ee4ab7eecdc58a3d",
+    "hosp.services": "227727fa4dcc4dc716136a66fcc30d690431bbcca48468f8ab8edec8f5bb23b1",
+    "hosp.labevents": "5e007d23863e9876da057dffbd70ef8971d76c4bc4a74f13664b803e9aa5baaf",
+    "hosp.microbiologyevents": "863476843a2feb837c72add0b66d80ae6e0952db55bf5f3b15d5828438fc0086",
+    "hosp.emar": "3f1d1667f3996f89bc9e1fb05fcc5a0c79df4172d97ba6f5c7a3565ee3eeb816",
+    "hosp.emar_detail": "db28d7c74e6d8e38cd2f1fde8e59a460e8ccc6b5b3d67f596d6f3a45ea10a5b0",
+    "hosp.prescriptions": "8555fd82e09b81bcee178aa65cc498c042c932721e1f211b1c6f178b4e6aded3",
+    "hosp.pharmacy": "b1d991bb99fc9f8c4e631f81b101f6dc6d436c2fcf809f8d5f044f5739add066",
+    "hosp.poe": "5c358b8a2af8852208edc791cf67e1b2ec4935363ea7f77d1bed7c24245395c1",
     "hosp.poe_detail": "4a4fbb6a5e31e7942c1bed4729d09a661dafa76326ce3c0125874145bab81fa1",
     "hosp.omr": "33545ef8c5e2a3eb6520679a4b7162491ab5a3fe32112908fc0b78f8e23b2742",
     "hosp.diagnoses_icd": "ca915cbc74831180501ab436612342a3907c5accbfc3c947d00a17d3e7743559",
     "hosp.procedures_icd": "8a5d94d0a69cf1bd25258e9910b3c236a2e85e93e8d636985dc6a66a7e0a41a4",
-    "hosp.drgcodes": "99a865078b6ebc5c07336bf5220d697723d4b935540beeb74cf88ed58d76fe78",
+    "hosp.drgcodes": "c3e21c6a109b5687ff58919c689aee88568fbc48a768bc3cd391b8a3766bfeb6",
     "hosp.hcpcsevents": "68a41b7338b1e1b34c91adfd9709b396fcc945d3ebc578a6d5a875aeb93b436d",
-    "icu.icustays": "b13e35de978499ef3517a501c63e0945150f2df110e617429293b7311cedd251",
+    "icu.icustays": "e93b82925f6d6a06fdb980b0cba882e01f4b07d392e4433737fea12eba4b8856",
 }
 """Content digests (see `content`) of the demo's subject-level hosp tables and of icu.icustays."""
 

@@ -14,12 +14,13 @@ import duckdb
 from mcp_mimic.store.sql import one_row
 from mcp_mimic.store.tables import Column, Table
 
-_SEPARATOR, _NULL = "chr(31)", "chr(30)"
+_SEPARATOR = "chr(31)"
 
 
 def content_digest(connection: duckdb.DuckDBPyConnection, table: Table, relation: str) -> tuple[int, str]:
     """Rows and content digest of `relation`, SQL that yields the official columns of `table`, typed."""
-    row = f", {_SEPARATOR}, ".join(f"coalesce({_text(column)}, {_NULL})" for column in table.columns)
+    # Concatenation takes a null for an empty text, and typed rows hold none of those.
+    row = f", {_SEPARATOR}, ".join(_text(column) for column in table.columns)
     rows, low, high = one_row(
         connection,
         "SELECT count(*), sum((h & 18446744073709551615::UHUGEINT)::HUGEINT), sum((h >> 64)::HUGEINT) "
@@ -52,7 +53,5 @@ def _text(column: Column) -> str:
             return f'"{column.name}"'
         case "TIMESTAMP":
             return f'epoch_us("{column.name}")::VARCHAR'
-        case "DOUBLE":
-            return f"format('{{:.17g}}', \"{column.name}\")"
         case _:
             return f'"{column.name}"::VARCHAR'

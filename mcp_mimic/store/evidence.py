@@ -19,13 +19,18 @@ def row_number(table: Table) -> str:
     return f"row_number() OVER (PARTITION BY r.subject_id ORDER BY {order})"
 
 
-def evidence_id(table: Table) -> str:
-    """SQL over alias `r` (official columns, and the row number as `n`) for the evidence id, less its table."""
+def key_id(table: Table) -> str:
+    """SQL over the columns of a table with a key for the evidence id, less its table; null if it has none."""
     if table.kind is None:
         return "NULL::VARCHAR"
-    if table.key is None:
-        return f"'{table.kind}:{table.mark}' || r.n"
-    return f"'{table.kind}:' || {_own_key(table)}"
+    column = quote_name(table.key or "")
+    own = f"substr({column}, length(subject_id::VARCHAR) + 2)" if _is_text_key(table) else column
+    return f"'{table.kind}:' || {own}"
+
+
+def number_id(table: Table) -> str:
+    """SQL over alias `r` (with the row number as `n`) for the evidence id of a table without a key, less its table."""
+    return "NULL::VARCHAR" if table.kind is None else f"'{table.kind}:{table.mark}' || r.n"
 
 
 def stored_order(table: Table) -> str:
@@ -37,6 +42,12 @@ def stored_order(table: Table) -> str:
     return ", ".join(["r.subject_id", *time, "r.n", *rest])
 
 
+def stored_place(table: Table) -> str:
+    """SQL over alias `r` for a value that grows along the stored order of a table with one row for each key."""
+    time = f"coalesce(r.{quote_name(table.time)}::TIMESTAMP, '-infinity')" if table.time else "NULL"
+    return f"(r.subject_id, {time}, {_key_order(table)})"
+
+
 def content_order(table: Table, alias: str) -> str:
     """ORDER BY list of the content order of one subject's rows."""
     others = [name for name in table.column_names if name not in ("subject_id", table.time)]
@@ -46,11 +57,6 @@ def content_order(table: Table, alias: str) -> str:
 
 def _is_text_key(table: Table) -> bool:
     return next(c for c in table.columns if c.name == table.key).type == "VARCHAR"
-
-
-def _own_key(table: Table) -> str:
-    column = f"r.{quote_name(table.key or '')}"
-    return f"substr({column}, length(r.subject_id::VARCHAR) + 2)" if _is_text_key(table) else column
 
 
 def _key_order(table: Table) -> str:

@@ -17,13 +17,24 @@ from mcp_mimic.store.classification import classify
 from mcp_mimic.store.content import content_digest, empty_digest, fingerprint
 from mcp_mimic.store.integrity import Verified, unchanged, unread, verify
 from mcp_mimic.store.manifest import DATABASE_FILE, MANIFEST_FILE, STORE_FORMAT, Manifest, TableEntry
-from mcp_mimic.store.plan import STAGED, absent_sql, import_order, needs, rules, table_rules, table_sql
+from mcp_mimic.store.plan import (
+    STAGED,
+    create_sql,
+    import_order,
+    keeps_order,
+    needs,
+    out_of_order_sql,
+    rules,
+    sorted_sql,
+    table_rules,
+    unsorted_sql,
+)
 from mcp_mimic.store.reading import SHORTAGES, reading, typed_rows
 from mcp_mimic.store.releases import UNKNOWN_RELEASE, recognise
 from mcp_mimic.store.sources import SCHEMAS, SourceFile, find_sources, seal_folders
-from mcp_mimic.store.sql import one_row, quote_text
+from mcp_mimic.store.sql import names, one_row, quote_text
 from mcp_mimic.store.store import Store, first_line
-from mcp_mimic.store.tables import TABLES
+from mcp_mimic.store.tables import TABLES, Table
 
 # Errors after which the finished tables are still good, so that the next import goes on from them.
 _RESUMABLE = ("work_failed", "release")
@@ -221,16 +232,27 @@ class _Import:
     def _build(self, connection: duckdb.DuckDBPyConnection, name: str, done: int, total: int) -> None:
         table, source = TABLES[name], self.files.get(name)
         connection.execute(f"DROP TABLE IF EXISTS {name}")
+        connection.execute(create_sql(table))
         if source is None:
-            connection.execute(absent_sql(table))
             self._record(name, 0, empty_digest(table))
             return
         with reading(source):
             self.report(Step.READING, name, done, total)
-            self._stage(connection, source)
-            rows, digest = content_digest(connection, table, STAGED)
-            self.report(Step.SORTING, name, done, total)
-            connection.execute(table_sql(table))
+            typed = typed_rows(connection, source, self.verified[name].columns)
+            if keeps_order(table):
+                connection.execute(unsorted_sql(table, f"({typed})"))
+                rows, digest = content_digest(connection, table, name)
+                staged = bool(one_row(connection, out_of_order_sql(table))[0])
+                if staged:
+                    self._take_out(connection, table)
+            else:
+                self._stage(connection, typed)
+                rows, digest = content_digest(connection, table, STAGED)
+                staged = True
+            self._require_unchanged(source)
+            if staged:
+                self.report(Step.SORTING, name, done, total)
+                connection.execute(sorted_sql(table))
         if one_row(connection, f"SELECT count(*) FROM {name}") != (rows,):
             raise StoreError(
                 f"{name}: its {rows} rows match keys that are not unique in {', '.join(needs(name))}",
@@ -239,12 +261,20 @@ class _Import:
             )
         self._record(name, rows, digest)
 
-    def _stage(self, connection: duckdb.DuckDBPyConnection, source: SourceFile) -> None:
-        verified = self.verified[source.table.qualified]
+    def _stage(self, connection: duckdb.DuckDBPyConnection, rows: str) -> None:
         connection.execute("SET preserve_insertion_order = false")
-        rows = typed_rows(connection, source, verified.columns)
         connection.execute(f"CREATE OR REPLACE TABLE {STAGED} AS {rows}")
         connection.execute("SET preserve_insertion_order = true")
+
+    def _take_out(self, connection: duckdb.DuckDBPyConnection, table: Table) -> None:
+        """Stage the rows of a table that turned out unsorted; the room that they took is free again."""
+        self._stage(connection, f"SELECT {names(table.column_names)} FROM {table.qualified}")
+        connection.execute(f"DROP TABLE {table.qualified}")
+        connection.execute(create_sql(table))
+        connection.execute("CHECKPOINT")
+
+    def _require_unchanged(self, source: SourceFile) -> None:
+        verified = self.verified[source.table.qualified]
         if not unchanged(source.path, verified.size, verified.mtime_ns):
             raise StoreError(
                 f"{source.path}: changed during the import", "wait until it is written and import again"

@@ -2,12 +2,12 @@
 
 import csv
 import hashlib
-import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import duckdb
+from isal import isal_zlib
 
 from mcp_mimic.errors import StoreError
 from mcp_mimic.store.layout import column_name
@@ -15,7 +15,7 @@ from mcp_mimic.store.sources import SourceFile
 from mcp_mimic.store.sql import quote_text
 from mcp_mimic.store.tables import OPTIONAL_SCHEMAS, Table
 
-_CHUNK = 1 << 20
+_CHUNK = 1 << 17  # what unpacks fastest
 _MAX_HEADER = 1 << 16
 _AGAIN = "download it again and compare it with the release's SHA256SUMS.txt"
 
@@ -82,7 +82,7 @@ class _Gunzip:
 
     def __init__(self, source: SourceFile) -> None:
         self._path = source.path
-        self._member = zlib.decompressobj(wbits=31)
+        self._member = isal_zlib.decompressobj(wbits=31)
         self._started = False
 
     def feed(self, data: bytes) -> bytes:
@@ -92,10 +92,10 @@ class _Gunzip:
                 data = data.lstrip(b"\0")  # padding that some tools leave behind the last member
                 if not data:
                     break
-                self._member = zlib.decompressobj(wbits=31)
+                self._member = isal_zlib.decompressobj(wbits=31)
             try:
                 text += self._member.decompress(data)
-            except zlib.error as error:
+            except isal_zlib.error as error:  # type: ignore[misc]  # its stubs call the class an instance
                 raise StoreError(f"{self._path}: broken gzip file", _AGAIN, code="broken_file") from error
             self._started, data = True, self._member.unused_data
         return text

@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-STORE_FORMAT = 1
+STORE_FORMAT = 2
 """Version of the store's layout; another version must be imported again."""
 
 MANIFEST_FILE = "manifest.json"

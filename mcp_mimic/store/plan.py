@@ -5,8 +5,8 @@ import json
 from graphlib import TopologicalSorter
 
 from mcp_mimic.store.availability import AVAILABILITY
-from mcp_mimic.store.evidence import evidence_id, row_number, stored_order
-from mcp_mimic.store.sql import names
+from mcp_mimic.store.evidence import key_id, number_id, row_number, stored_order, stored_place
+from mcp_mimic.store.sql import names, quote_name
 from mcp_mimic.store.tables import TABLES, Table
 
 STAGED = "staging.r"
@@ -23,36 +23,72 @@ def needs(name: str) -> tuple[str, ...]:
     return AVAILABILITY[name].needs
 
 
-def empty_sql(table: Table) -> str:
-    """A SELECT of no rows with the official columns."""
-    columns = ", ".join(f'NULL::{column.type} AS "{column.name}"' for column in table.columns)
-    return f"SELECT {columns} LIMIT 0"
+def create_sql(table: Table) -> str:
+    """The statement that creates a stored table, empty: official columns, evidence id, availability.
+
+    An evidence id that stands in the table's key is worked out when it is read, so it takes no room.
+    """
+    columns = [f"{quote_name(column.name)} {column.type}" for column in table.columns]
+    if table.has_subject:
+        made = f" GENERATED ALWAYS AS ({key_id(table)}) VIRTUAL" if table.key else ""
+        columns += [f"eid VARCHAR{made}", "available_at TIMESTAMP"]
+    return f"CREATE TABLE {table.qualified} ({', '.join(columns)})"
 
 
-def absent_sql(table: Table) -> str:
-    """The statement that builds the empty table of an absent module."""
-    added = ", NULL::VARCHAR AS eid, NULL::TIMESTAMP AS available_at" if table.has_subject else ""
-    return f"CREATE TABLE {table.qualified} AS SELECT *{added} FROM ({empty_sql(table)})"
+def keeps_order(table: Table) -> bool:
+    """Whether a file that is in stored order already can be read straight into the table.
+
+    Not where rows must be numbered, look into another table, or stand several under one id.
+    """
+    alone = table.key is not None and table.shares is None and not table.repeats
+    return alone and not AVAILABILITY[table.qualified].joins
 
 
-def table_sql(table: Table) -> str:
-    """The statement that builds a stored table from the staged rows: availability, evidence ids, order."""
-    if not table.has_subject:
-        return f"CREATE TABLE {table.qualified} AS FROM {STAGED} r ORDER BY {stored_order(table)}"
-    availability = AVAILABILITY[table.qualified]
-    columns = names(table.column_names, "r")
+def unsorted_sql(table: Table, relation: str) -> str:
+    """The statement that fills a table that `keeps_order` from `relation`, typed rows in the file's order."""
+    return f"{_insert(table)} SELECT {_columns(table)}, {_available(table)} FROM {relation} r"
+
+
+def out_of_order_sql(table: Table) -> str:
+    """How many rows of a filled table that `keeps_order` do not come after the row before them."""
     return (
-        f"CREATE TABLE {table.qualified} AS "
-        f"SELECT {columns}, {evidence_id(table)} AS eid, r.available_at FROM ("
-        f"SELECT {columns}, r.available_at, {row_number(table)} AS n FROM ("
-        f"SELECT {columns}, ({availability.row})::TIMESTAMP AS available_at "
-        f"FROM {STAGED} r {availability.joins}) r) r ORDER BY {stored_order(table)}"
+        f"SELECT count(*) FROM (SELECT place <= lag(place) OVER () AS back FROM "
+        f"(SELECT {stored_place(table)} AS place FROM {table.qualified} r)) WHERE back"
     )
 
 
+def sorted_sql(table: Table) -> str:
+    """The statement that fills a stored table from the staged rows: availability, evidence ids, order."""
+    columns = _columns(table)
+    if not table.has_subject:
+        return f"{_insert(table)} SELECT {columns} FROM {STAGED} r ORDER BY {stored_order(table)}"
+    number = "" if table.key else f"{number_id(table)}, "
+    return (
+        f"{_insert(table)} SELECT {columns}, {number}r.available_at FROM ("
+        f"SELECT {columns}, r.available_at, {row_number(table)} AS n FROM ("
+        f"SELECT {columns}, {_available(table)} AS available_at "
+        f"FROM {STAGED} r {AVAILABILITY[table.qualified].joins}) r) r ORDER BY {stored_order(table)}"
+    )
+
+
+def _columns(table: Table) -> str:
+    return names(table.column_names, "r")
+
+
+def _available(table: Table) -> str:
+    return f"({AVAILABILITY[table.qualified].row})::TIMESTAMP"
+
+
+def _insert(table: Table) -> str:
+    stored = [*table.column_names]
+    if table.has_subject:
+        stored += ["available_at"] if table.key else ["eid", "available_at"]
+    return f"INSERT INTO {table.qualified} ({names(stored)})"
+
+
 def table_rules(table: Table) -> str:
-    """Digest of the SQL and types of one table: another digest, another table."""
-    text = json.dumps([table_sql(table), [column.type for column in table.columns]])
+    """Digest of the SQL of one table: another digest, another table."""
+    text = json.dumps([create_sql(table), sorted_sql(table)])
     return hashlib.sha256(text.encode()).hexdigest()
 
 

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mcp_mimic.store.content import content_digest
-from mcp_mimic.store.importer import import_store
-from mcp_mimic.store.plan import STAGED, empty_sql, import_order, needs, table_sql
+from mcp_mimic.store.importer import Step, import_store
+from mcp_mimic.store.plan import STAGED, create_sql, import_order, needs, out_of_order_sql, sorted_sql
 from mcp_mimic.store.store import Store
 from mcp_mimic.store.tables import TABLES
 from tests.hospital import ADA, ADA_HADM, BEN, small_rows, write_hospital
@@ -41,6 +41,60 @@ def test_the_order_of_the_rows_in_the_files_does_not_matter(tmp_path: Path, smal
     manifest = import_store([write_hospital(tmp_path / "source", rows)], tmp_path / "store")
     assert manifest.fingerprint == small_store.manifest.fingerprint
     assert everything(tmp_path / "store") == everything(small_store.path)
+
+
+def test_a_file_that_is_in_stored_order_is_not_sorted_again(tmp_path: Path, small_store: Store) -> None:
+    rows = small_rows()
+    labs = rows["hosp.labevents"]
+    rows["hosp.labevents"] = [labs[n] for n in (0, 3, 1, 2, 4)]
+    sorted_tables = set()
+
+    def progress(step: Step, table: str, done: int, total: int) -> None:
+        if step is Step.SORTING:
+            sorted_tables.add(table)
+
+    for name in ("first", "second"):
+        sorted_tables.clear()
+        import_store([write_hospital(tmp_path / name, rows)], tmp_path / f"{name} store", progress=progress)
+        assert ("hosp.labevents" in sorted_tables) is (name == "second")
+        assert everything(tmp_path / f"{name} store") == everything(small_store.path)
+        rows["hosp.labevents"].reverse()
+
+
+@pytest.mark.parametrize(
+    ("places", "back"),
+    [
+        ([(1, "2150-01-01", 1), (1, "2150-01-01", 2), (1, "2150-01-02", 1), (2, "2149-01-01", 1)], 0),
+        ([(1, None, 2), (1, "2150-01-01", 1), (2, None, 1)], 0),
+        ([(2, None, 1), (1, None, 2)], 1),
+        ([(1, "2150-01-02", 1), (1, "2150-01-01", 2)], 1),
+        ([(1, "2150-01-01", 1), (1, None, 2)], 1),
+        ([(1, "2150-01-01", 2), (1, "2150-01-01", 1), (1, "2150-01-01", 1)], 2),
+        ([], 0),
+    ],
+)
+def test_rows_out_of_stored_order_are_counted(places: list[tuple[int, str | None, int]], back: int) -> None:
+    labs = TABLES["hosp.labevents"]
+    with duckdb.connect() as connection:
+        connection.execute("CREATE SCHEMA hosp")
+        connection.execute(create_sql(labs))
+        for subject, time, number in places:
+            connection.execute(
+                "INSERT INTO hosp.labevents (subject_id, charttime, labevent_id) VALUES (?, ?, ?)",
+                [subject, time, number],
+            )
+        assert connection.execute(out_of_order_sql(labs)).fetchall() == [(back,)]
+
+
+def test_the_digest_of_known_rows_is_what_it_has_always_been(bench: duckdb.DuckDBPyConnection) -> None:
+    # Fingerprints of published results must be found again under every later version of the database.
+    numbers = (0.0, -0.0, 7.0, 0.1, 1e-7, 1e15, 1e16, 123456789.123, 5e-324, 1.7976931348623157e308)
+    rows: list[dict[str, Any]] = [
+        {"subject_id": ADA, "itemid": 226559, "charttime": f"2150-03-01 10:00:{n:02}.5", "value": value}
+        for n, value in enumerate(numbers)
+    ]
+    rows.append({"subject_id": BEN, "valueuom": 'µL, "q"\n', "storetime": "0001-01-01 00:00:00"})
+    assert stage(bench, rows) == "c4c7005f8fa040f738cbb0150b6a444640dd216086bd79162f3304eeea3f6167"
 
 
 def test_one_changed_value_changes_the_fingerprint(tmp_path: Path, small_store: Store) -> None:
@@ -129,7 +183,8 @@ def bench() -> Iterator[duckdb.DuckDBPyConnection]:
 
 def stage(bench: duckdb.DuckDBPyConnection, rows: list[dict[str, Any]]) -> str:
     """Stage `rows` of icu.outputevents; returns their content digest."""
-    bench.execute(f"CREATE OR REPLACE TABLE {STAGED} AS {empty_sql(OUTPUT)}")
+    columns = ", ".join(f"{column.name} {column.type}" for column in OUTPUT.columns)
+    bench.execute(f"CREATE OR REPLACE TABLE {STAGED} ({columns})")
     values = ", ".join(f"({', '.join('?' * len(OUTPUT.columns))})" for _ in rows)
     if rows:
         bench.execute(
@@ -142,7 +197,8 @@ def stage(bench: duckdb.DuckDBPyConnection, rows: list[dict[str, Any]]) -> str:
 def build(bench: duckdb.DuckDBPyConnection) -> list[tuple[Any, ...]]:
     """Build icu.outputevents from the staged rows, as an import does."""
     bench.execute(f"DROP TABLE IF EXISTS {OUTPUT.qualified}")
-    bench.execute(table_sql(OUTPUT))
+    bench.execute(create_sql(OUTPUT))
+    bench.execute(sorted_sql(OUTPUT))
     return bench.execute(f"FROM {OUTPUT.qualified}").fetchall()
 
 

@@ -56,7 +56,7 @@ def import_and_count(source: Path, store: Path) -> dict[str, Step]:
     ("step", "table"),
     [
         ("checking", "hosp.labevents"),
-        pytest.param("sorting", "hosp.emar", marks=pytest.mark.slow),
+        pytest.param("sorting", "hosp.labevents", marks=pytest.mark.slow),
         pytest.param("reading", "hosp.poe", marks=pytest.mark.slow),
         pytest.param("done", "hosp.emar", marks=pytest.mark.slow),
         pytest.param("sorting", "hosp.prescriptions", marks=pytest.mark.slow),

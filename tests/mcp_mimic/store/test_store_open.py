@@ -92,19 +92,19 @@ def test_a_database_cut_short_is_not_a_store(copied: Path) -> None:
 
 def test_a_store_of_another_format_version_is_refused(copied: Path) -> None:
     edit_manifest(copied, format=99)
-    with pytest.raises(StoreError, match="store format 99, this version reads format 1"):
+    with pytest.raises(StoreError, match="store format 99, this version reads format 2"):
         Store.open(copied)
 
 
 def test_a_manifest_with_unknown_keys_is_refused(copied: Path) -> None:
     edit_manifest(copied, mood="good")
-    with pytest.raises(StoreError, match="not a manifest of store format 1"):
+    with pytest.raises(StoreError, match="not a manifest of store format 2"):
         Store.open(copied)
 
 
 def test_a_manifest_that_is_no_text_is_refused(copied: Path) -> None:
     (copied / MANIFEST_FILE).write_bytes(b"\xff\xfe")
-    with pytest.raises(StoreError, match="not a manifest of store format 1"):
+    with pytest.raises(StoreError, match="not a manifest of store format 2"):
         Store.open(copied)
 
 
