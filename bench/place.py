@@ -15,6 +15,7 @@ from bench.clients import first_answer, http_request
 from bench.data import Facts, make
 from bench.machine import Ran, free_port, ran, require_disk, running
 from mcp_mimic.contract import Grant, Limits
+from mcp_mimic.errors import StoreError
 from mcp_mimic.store.manifest import MANIFEST_FILE
 from mcp_mimic.store.plan import rules
 from mcp_mimic.store.store import read_manifest
@@ -63,7 +64,10 @@ class Place:
     def _is_current(self) -> bool:
         if not (self.store_folder / MANIFEST_FILE).is_file():
             return False
-        return read_manifest(self.store_folder).rules == rules()
+        try:
+            return read_manifest(self.store_folder).rules == rules()
+        except StoreError:
+            return False  # of another format
 
     @cached_property
     def tenth(self) -> "Place":

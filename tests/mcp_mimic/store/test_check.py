@@ -58,7 +58,7 @@ def test_a_part_of_a_stated_release_differs_from_its_published_counts(
         ("ALTER TABLE hosp.omr DROP COLUMN eid", "hosp.omr", "other columns or types"),
         ("ALTER TABLE hosp.omr ALTER seq_num TYPE VARCHAR", "hosp.omr", "other columns or types"),
         ("UPDATE icu.outputevents SET eid = 'out:1'", "icu.outputevents", "1 evidence ids stand for several"),
-        ("UPDATE hosp.poe SET eid = NULL", "hosp.poe", "without an evidence id"),
+        ("UPDATE hosp.omr SET eid = NULL", "hosp.omr", "without an evidence id"),
         ("UPDATE hosp.emar SET available_at = NULL", "hosp.emar", "2 rows with a time but without a moment"),
     ],
 )
