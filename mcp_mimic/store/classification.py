@@ -31,12 +31,12 @@ _DEMO_DIGESTS = {
     "hosp.admissions": "2bdde55e729ea11284160a3015532ff35dd476c78681dea243e00f452f651a25",
     "hosp.transfers": "e38438008d9833ecfde2f9476c383e56107f5f5fe77e6681ee4ab7eecdc58a3d",
     "hosp.services": "227727fa4dcc4dc716136a66fcc30d690431bbcca48468f8ab8edec8f5bb23b1",
-    "hosp.labevents": "5e007d23863e9876da057dffbd70ef8971d76c4bc4a74f13664b803e9aa5baaf",
-    "hosp.microbiologyevents": "863476843a2feb837c72add0b66d80ae6e0952db55bf5f3b15d5828438fc0086",
+    "hosp.labevents": "b1c122519da9611970da4ed0afbc115e35d42d039e6ae53fb9ba7427e3aa7378",
+    "hosp.microbiologyevents": "1174d25f6fd60c8a10801d365d2ed5ef1d3cb26b3107ac6d1206cc1c2476678d",
     "hosp.emar": "3f1d1667f3996f89bc9e1fb05fcc5a0c79df4172d97ba6f5c7a3565ee3eeb816",
     "hosp.emar_detail": "db28d7c74e6d8e38cd2f1fde8e59a460e8ccc6b5b3d67f596d6f3a45ea10a5b0",
-    "hosp.prescriptions": "8555fd82e09b81bcee178aa65cc498c042c932721e1f211b1c6f178b4e6aded3",
-    "hosp.pharmacy": "b1d991bb99fc9f8c4e631f81b101f6dc6d436c2fcf809f8d5f044f5739add066",
+    "hosp.prescriptions": "44b80e815282ec4216eea927ed45ca0750715f2b283f405f216a25a74dd8b23c",
+    "hosp.pharmacy": "8e82d53387d8ae4c5136a965e29f65b6f6290e42a406be7df6c921d77cda8f30",
     "hosp.poe": "5c358b8a2af8852208edc791cf67e1b2ec4935363ea7f77d1bed7c24245395c1",
     "hosp.poe_detail": "4a4fbb6a5e31e7942c1bed4729d09a661dafa76326ce3c0125874145bab81fa1",
     "hosp.omr": "33545ef8c5e2a3eb6520679a4b7162491ab5a3fe32112908fc0b78f8e23b2742",
@@ -44,7 +44,7 @@ _DEMO_DIGESTS = {
     "hosp.procedures_icd": "8a5d94d0a69cf1bd25258e9910b3c236a2e85e93e8d636985dc6a66a7e0a41a4",
     "hosp.drgcodes": "c3e21c6a109b5687ff58919c689aee88568fbc48a768bc3cd391b8a3766bfeb6",
     "hosp.hcpcsevents": "68a41b7338b1e1b34c91adfd9709b396fcc945d3ebc578a6d5a875aeb93b436d",
-    "icu.icustays": "e93b82925f6d6a06fdb980b0cba882e01f4b07d392e4433737fea12eba4b8856",
+    "icu.icustays": "7d7f5004d87c339018ffbcee345ed8b09f50ac1b54999315c83c7eb99bf431e8",
 }
 """Content digests (see `content`) of the demo's subject-level hosp tables and of icu.icustays."""
 

@@ -53,5 +53,8 @@ def _text(column: Column) -> str:
             return f'"{column.name}"'
         case "TIMESTAMP":
             return f'epoch_us("{column.name}")::VARCHAR'
+        case "DOUBLE":
+            # Its 64 bits as an integer: exact, and quicker than digits.
+            return f'"{column.name}"::BIT::BIGINT::VARCHAR'
         case _:
             return f'"{column.name}"::VARCHAR'

@@ -104,14 +104,14 @@ def _typed(column: Column, required: bool, own_key: bool) -> str:
     if column.type == "VARCHAR":
         return f"nullif({name}, '')"
     cast = f"try_cast({name} AS {column.type})"
+    pattern = f"regexp_full_match({name}, '{_PATTERNS[column.type]}')"
     finite = f"isfinite({cast})" if column.type in ("DOUBLE", "DATE", "TIMESTAMP") else f"{cast} IS NOT NULL"
-    fits = f"regexp_full_match({name}, '{_PATTERNS[column.type]}') AND {finite}"
     # Nearly every value prints as it was written, and comparing text costs less than a pattern. A DOUBLE
     # prints slowly, and a whole one otherwise than most files write it.
-    usual = fits if column.type == "DOUBLE" else f"{cast}::VARCHAR = {name} AND {finite}"
+    usual = pattern if column.type == "DOUBLE" else f"{cast}::VARCHAR = {name}"
     return (
-        f"CASE WHEN {usual} THEN {cast} WHEN {name} IS NULL OR {name} = '' THEN {null} "
-        f"WHEN {fits} THEN {cast} ELSE {failed} END"
+        f"CASE WHEN {usual} AND {finite} THEN {cast} WHEN {name} IS NULL OR {name} = '' THEN {null} "
+        f"WHEN {pattern} AND {finite} THEN {cast} ELSE {failed} END"
     )
 
 
