@@ -239,18 +239,9 @@ class _Import:
         with reading(source):
             self.report(Step.READING, name, done, total)
             typed = typed_rows(connection, source, self.verified[name].columns)
-            if keeps_order(table):
-                connection.execute(unsorted_sql(table, f"({typed})"))
-                rows, digest = content_digest(connection, table, name)
-                staged = bool(one_row(connection, out_of_order_sql(table))[0])
-                if staged:
-                    self._take_out(connection, table)
-            else:
-                self._stage(connection, typed)
-                rows, digest = content_digest(connection, table, STAGED)
-                staged = True
+            rows, digest, in_place = self._read(connection, table, f"({typed})")
             self._require_unchanged(source)
-            if staged:
+            if not in_place:
                 self.report(Step.SORTING, name, done, total)
                 connection.execute(sorted_sql(table))
         if one_row(connection, f"SELECT count(*) FROM {name}") != (rows,):
@@ -261,17 +252,28 @@ class _Import:
             )
         self._record(name, rows, digest)
 
-    def _stage(self, connection: duckdb.DuckDBPyConnection, rows: str) -> None:
-        connection.execute("SET preserve_insertion_order = false")
-        connection.execute(f"CREATE OR REPLACE TABLE {STAGED} AS {rows}")
-        connection.execute("SET preserve_insertion_order = true")
+    def _read(self, connection: duckdb.DuckDBPyConnection, table: Table, typed: str) -> tuple[int, str, bool]:
+        """Take in the rows `typed`; returns how many, their digest, and whether they stand in the table already.
 
-    def _take_out(self, connection: duckdb.DuckDBPyConnection, table: Table) -> None:
-        """Stage the rows of a table that turned out unsorted; the room that they took is free again."""
-        self._stage(connection, f"SELECT {names(table.column_names)} FROM {table.qualified}")
+        They do if they came in stored order; otherwise they are staged, and the table is empty.
+        """
+        if not keeps_order(table):
+            self._stage(connection, typed)
+            return *content_digest(connection, table, STAGED), False
+        connection.execute(unsorted_sql(table, typed))
+        rows, digest = content_digest(connection, table, table.qualified)
+        if one_row(connection, out_of_order_sql(table)) == (0,):
+            return rows, digest, True
+        self._stage(connection, f"(SELECT {names(table.column_names)} FROM {table.qualified})")
         connection.execute(f"DROP TABLE {table.qualified}")
         connection.execute(create_sql(table))
-        connection.execute("CHECKPOINT")
+        connection.execute("CHECKPOINT")  # the room that the rows took is free again
+        return rows, digest, False
+
+    def _stage(self, connection: duckdb.DuckDBPyConnection, rows: str) -> None:
+        connection.execute("SET preserve_insertion_order = false")
+        connection.execute(f"CREATE OR REPLACE TABLE {STAGED} AS FROM {rows}")
+        connection.execute("SET preserve_insertion_order = true")
 
     def _require_unchanged(self, source: SourceFile) -> None:
         verified = self.verified[source.table.qualified]
