@@ -80,8 +80,13 @@ def _of_value(kind: str, said: Mapping[str, Any], given: Any, message: str) -> t
     if kind == "string_pattern_mismatch":
         form = _FORMS.get(said["pattern"], f"text that matches {said['pattern']}")
         return f"{_shown(given)} has not the form that is wanted", f"write {form}"
-    if kind == "string_too_short":
+    if kind == "string_too_short" and not given:
         return "is empty", "fill it, or leave the key out"
+    if kind in ("string_too_short", "string_too_long"):
+        least = kind == "string_too_short"
+        number = said["min_length" if least else "max_length"]
+        few = f"is too {'short' if least else 'long'}"
+        return f"{_shown(given)} {few}", f"write {'at least' if least else 'at most'} {number} characters"
     if kind in ("too_short", "too_long"):
         least = kind == "too_short"
         number = said["min_length" if least else "max_length"]
