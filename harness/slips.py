@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
+
+from mcp_mimic.text.near import did_you_mean
 
 _KEY = "[key]"  # pydantic's mark of a key that is itself at fault
 
@@ -148,8 +149,7 @@ def _models(annotation: Any) -> Iterator[type[BaseModel]]:
 
 
 def _choose(given: str, allowed: Sequence[str], otherwise: str) -> str:
-    near = get_close_matches(given.lower(), allowed, n=1)
-    return f"did you mean {near[0]}?" if near else f"{otherwise} {', '.join(allowed)}"
+    return did_you_mean(given, allowed) or f"{otherwise} {', '.join(allowed)}"
 
 
 def _listed(expected: str) -> list[str]:

@@ -1,12 +1,11 @@
 """The systems under test: what `systems.toml` and a user's own systems file declare."""
 
-import difflib
 import importlib
 import importlib.util
 import inspect
 import sys
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -25,6 +24,7 @@ from pydantic_core import ErrorDetails
 from harness.digests import digest_bytes
 from harness.errors import UnknownSystemError
 from harness.place import PLACES, Place
+from mcp_mimic.text.near import did_you_mean
 
 _BUILT_IN = Path(__file__).with_name("systems.toml")
 _RULES = {
@@ -198,7 +198,7 @@ def _class_hint(module: ModuleType, name: str) -> str:
         if inspect.isclass(value) and value.__module__ == module.__name__
     ]
     there = f"it has {', '.join(own)}" if own else "it has no class of its own"
-    return f"{_meant(name, own, most=1)}name a class of {module.__name__}: {there}"
+    return f"{did_you_mean(name, own)} name a class of {module.__name__}: {there}".strip()
 
 
 def _source(agent: str) -> str | None:
@@ -257,7 +257,8 @@ def choose_systems(
     for tag in tags:
         if tag not in known:
             raise UnknownSystemError(
-                f"unknown system {tag!r}", f"{_meant(tag, known)}known systems: {', '.join(known)}"
+                f"unknown system {tag!r}",
+                f"{did_you_mean(tag, known, most=2)} known systems: {', '.join(known)}".strip(),
             )
     chosen = [known[tag] for tag in dict.fromkeys(tags)]
     unable = [system.tag for system in chosen if environment and environment not in system.places]
@@ -268,12 +269,6 @@ def choose_systems(
             f"these can: {', '.join(able)}; without --env each system runs where it can",
         )
     return chosen
-
-
-def _meant(word: str, known: Iterable[str], *, most: int = 2) -> str:
-    """The question whether a known word was meant, of at most so many that are close; nothing if none is."""
-    close = difflib.get_close_matches(word, list(known), n=most, cutoff=0.5)
-    return f"did you mean {' or '.join(close)}? " if close else ""
 
 
 def _read(path: Path) -> list[System]:
@@ -290,7 +285,7 @@ def _read(path: Path) -> list[System]:
         first = next((one for one in problems if one["type"] == "extra_forbidden"), problems[0])
         meant = _key_meant(first) if first["type"] == "extra_forbidden" else ""
         raise UnknownSystemError(
-            f"systems file {path}: {_in_words(first)}", meant + _hint(_key(first))
+            f"systems file {path}: {_in_words(first)}", f"{meant} {_hint(_key(first))}".strip()
         ) from error
 
 
@@ -316,7 +311,7 @@ def _key_meant(problem: ErrorDetails) -> str:
     """The question whether a key was meant that may stand where the unknown one does."""
     *table, key = problem["loc"]
     keys: dict[int, type[BaseModel]] = {0: _SystemsFile, 2: System, 3: HarborAgent}
-    return _meant(str(key), keys[len(table)].model_fields, most=1)
+    return did_you_mean(str(key), keys[len(table)].model_fields)
 
 
 def _key(problem: ErrorDetails) -> str:

@@ -1,6 +1,5 @@
 """A folder of built tasks, as a run reads it: its manifest, and each task's files."""
 
-import difflib
 import fnmatch
 import json
 import tomllib
@@ -14,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from harness.digests import digest_files, task_files
 from harness.errors import TaskError
 from mcp_mimic.contract import ContractError, Grant
+from mcp_mimic.text.near import did_you_mean
 
 _PARTS = {
     "agent_digest": "what its agent sees",
@@ -145,11 +145,10 @@ class TaskSet:
     def task(self, task_id: str) -> Task:
         """One task by id; TaskError if the folder does not have it."""
         if task_id not in self.manifest.tasks:
-            close = difflib.get_close_matches(task_id, self.manifest.tasks, n=2, cutoff=0.5)
-            meant = f"did you mean {' or '.join(close)}? " if close else ""
+            meant = did_you_mean(task_id, self.manifest.tasks, most=2)
             raise TaskError(
                 f"no task {task_id} in {self.path}",
-                f"{meant}list the folder, or build it again from the cohort",
+                f"{meant} list the folder, or build it again from the cohort".strip(),
             )
         return Task(task_id, self.path / task_id, self.manifest.tasks[task_id])
 
