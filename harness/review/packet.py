@@ -23,6 +23,7 @@ from harness.review.timeline import Chart
 from harness.rubric import DataModel
 from harness.scenario import Scenario, Verdict
 from harness.scenario_page import scenario_page
+from harness.words import counted
 from mcp_mimic.chart.tasks import open_tasks
 from mcp_mimic.store.store import Store
 
@@ -257,7 +258,7 @@ _DATA = {
 
 def _readme(packet: PacketKey, scenarios: Mapping[str, Scenario]) -> str:
     unsigned = [name for name, each in scenarios.items() if not each.clinician_reviewed]
-    labels = f"`clinician_reviewed = false` for {len(unsigned)} of {len(scenarios)} scenarios"
+    labels = f"`clinician_reviewed = false` for {len(unsigned)} of {counted(len(scenarios), 'scenario')}"
     hidden = " No page shows a label; `key.json` has them: keep it from the readers." if packet.blind else ""
     readers = " and ".join(f"`{reader_folder(Path(), reader)}`" for reader in packet.readers)
     sign = (
@@ -268,7 +269,7 @@ def _readme(packet: PacketKey, scenarios: Mapping[str, Scenario]) -> str:
     return f"""\
 # Review packet
 
-{len(packet.cases)} cases of {len(packet.scenarios)} scenarios, MIMIC-IV {packet.release}. {labels}.
+{counted(len(packet.cases), "case")} of {counted(len(packet.scenarios), "scenario")}, MIMIC-IV {packet.release}. {labels}.
 
 {_DATA[packet.classification]}
 

@@ -20,6 +20,7 @@ from pydantic import Field, ValidationError
 from harness.data import data_folder
 from harness.errors import ScenarioError
 from harness.rubric import DataModel, Text
+from harness.words import agree, counted
 
 SIGNOFF_FILE = "signoff.toml"
 LEAST_CASES = 8
@@ -134,7 +135,7 @@ def shortcoming(review: Review, classes: Collection[str]) -> str | None:
     """
     count = sum(review.cases.values())
     if count < LEAST_CASES:
-        return f"its packet held {count} cases, and a sign-off needs {LEAST_CASES}"
+        return f"its packet held {counted(count, 'case')}, and a sign-off needs {LEAST_CASES}"
     if absent := [name for name in classes if not review.cases.get(name)]:
         return f"its packet held no case of the class {absent[0]}"
     if len({" ".join(one.name.casefold().split()) for one in review.reviewer}) < 2:
@@ -147,7 +148,8 @@ def shortcoming(review: Review, classes: Collection[str]) -> str | None:
             )
             return f"the date of {one.name}, {one.date}, lies {when}"
         if left := count - one.agreed - len(set(one.settled)):
-            return f"{abs(left)} differences between {one.name} and the label are not settled"
+            open_ones = counted(abs(left), "difference")
+            return f"{open_ones} between {one.name} and the label {agree(abs(left), 'is', 'are')} not settled"
     return None
 
 

@@ -70,7 +70,7 @@ SHORT = {
     ),
     "an open difference": (
         {"reviewer": (ADA.model_copy(update={"settled": ()}), GRACE)},
-        "1 differences between Ada",
+        "1 difference between Ada",
     ),
 }
 
