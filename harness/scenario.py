@@ -17,9 +17,9 @@ from harness.data import data_folder
 from harness.errors import ScenarioError
 from harness.review.signoff import SIGNOFF_FILE, Signer, counts_for, standing_of
 from harness.rubric import DataModel, Identifier, PolicyRubric, Rubric, Source, Text
-from harness.slips import first_slip
 from harness.sources import LONGEST_NAME, narrowing_problem, table_of
 from mcp_mimic.contract import VERDICTS
+from mcp_mimic.text.slips import first_slip
 
 Verdict = Literal["yes", "no", "lack_of_data", "medical_ambiguity"]
 Expression = Annotated[str, Field(min_length=1)]

@@ -25,6 +25,7 @@ from harness.digests import digest_bytes
 from harness.errors import UnknownSystemError
 from harness.place import PLACES, Place
 from mcp_mimic.text.near import did_you_mean
+from mcp_mimic.text.slips import Slip, first_slip
 
 _BUILT_IN = Path(__file__).with_name("systems.toml")
 _RULES = {
@@ -284,13 +285,14 @@ def _read(path: Path) -> list[System]:
         problems = error.errors(include_url=False)
         first = next((one for one in problems if one["type"] == "extra_forbidden"), problems[0])
         meant = _key_meant(first) if first["type"] == "extra_forbidden" else ""
+        told = _in_words(first, first_slip(error, _SystemsFile, tables))
         raise UnknownSystemError(
-            f"systems file {path}: {_in_words(first)}", f"{meant} {_hint(_key(first))}".strip()
+            f"systems file {path}: {told}", f"{meant} {_hint(_key(first))}".strip()
         ) from error
 
 
-def _in_words(problem: ErrorDetails) -> str:
-    """What is wrong with one key of one system; systems are counted from 1."""
+def _in_words(problem: ErrorDetails, slip: Slip) -> str:
+    """What is wrong with one key of one system; systems are counted from 1. `slip` says it of what has no rule here."""
     place, kind = problem["loc"], problem["type"]
     if len(place) < 2 and kind != "extra_forbidden":
         return "it has no [[system]] tables"
@@ -301,7 +303,7 @@ def _in_words(problem: ErrorDetails) -> str:
         return f"{where}{place[-1]} is missing"
     key = _key(problem)
     if kind == "value_error" or key not in _RULES:
-        return where + problem["msg"].removeprefix("Value error, ")
+        return where + slip.problem
     if key == "harbor.environment":  # of which no value is told, as it may be a key
         return f"{where}{'.'.join(map(str, place[2:]))} is no text, but {_RULES[key]}"
     return f"{where}{key} = {problem['input']!r}, but {_RULES[key]}"

@@ -14,6 +14,7 @@ from harness.digests import digest_files, task_files
 from harness.errors import TaskError
 from mcp_mimic.contract import ContractError, Grant
 from mcp_mimic.text.near import did_you_mean
+from mcp_mimic.text.slips import slip_in_json
 
 _PARTS = {
     "agent_digest": "what its agent sees",
@@ -133,13 +134,12 @@ class TaskSet:
         """Read the folder's manifest; TaskError if it is not a whole tasks folder."""
         file = path / "manifest.json"
         try:
-            manifest = TasksManifest.model_validate_json(file.read_bytes())
+            text = file.read_bytes()
+            manifest = TasksManifest.model_validate_json(text)
         except OSError as error:
             raise TaskError(f"{path} is not a tasks folder: {file.name} cannot be read", _REBUILD) from error
         except ValidationError as error:
-            first = error.errors()[0]
-            where = ".".join(str(part) for part in first["loc"])
-            raise TaskError(f"{file}: {where}: {first['msg']}", _REBUILD) from error
+            raise TaskError(f"{file}: {slip_in_json(error, TasksManifest, text)}", _REBUILD) from error
         return cls(path, manifest)
 
     def task(self, task_id: str) -> Task:

@@ -26,6 +26,7 @@ from harness.scenario_page import scenario_page
 from harness.words import counted
 from mcp_mimic.chart.tasks import open_tasks
 from mcp_mimic.store.store import Store
+from mcp_mimic.text.slips import slip_in_json
 
 Progress = Callable[[str], None]
 
@@ -142,13 +143,12 @@ def read_key(path: Path) -> PacketKey:
     file = path / KEY_FILE
     remedy = "name the folder that `harness review --out` wrote"
     try:
-        key = PacketKey.model_validate_json(file.read_bytes())
+        text = file.read_bytes()
+        key = PacketKey.model_validate_json(text)
     except OSError as error:
         raise ReviewError(f"{path} is no review packet: {KEY_FILE} cannot be read", remedy) from error
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        where = ".".join(str(part) for part in first["loc"]) or "the whole file"
-        raise ReviewError(f"{file}: {where}: {first['msg']}", remedy) from error
+        raise ReviewError(f"{file}: {slip_in_json(error, PacketKey, text)}", remedy) from error
     if key.format != FORMAT:
         raise ReviewError(f"{file}: format {key.format} is not {FORMAT}", "make the packet again")
     return key

@@ -21,6 +21,7 @@ from harness.data import data_folder
 from harness.errors import ScenarioError
 from harness.rubric import DataModel, Text
 from harness.words import agree, counted
+from mcp_mimic.text.slips import first_slip
 
 SIGNOFF_FILE = "signoff.toml"
 LEAST_CASES = 8
@@ -163,13 +164,12 @@ def read_signoff(path: Path) -> SignOff | None:
     if not path.exists():
         return None
     try:
-        return SignOff.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+        return SignOff.model_validate(data)
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ScenarioError(f"{path} cannot be read: {error}", _REMEDY) from error
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise ScenarioError(f"{path}: {where}: {first['msg']}", _REMEDY) from error
+        raise ScenarioError(f"{path}: {first_slip(error, SignOff, data)}", _REMEDY) from error
 
 
 def write_signoff(signoff: SignOff, path: Path) -> None:

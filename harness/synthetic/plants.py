@@ -80,7 +80,6 @@ from typing import Any, Literal
 from pydantic import Field, ValidationError, model_validator
 
 from harness.errors import ScenarioError
-from harness.slips import first_slip
 from harness.synthetic.events import Event, Strict, Suppression
 from harness.synthetic.plant_parts import (
     Diagnosis,
@@ -91,6 +90,7 @@ from harness.synthetic.plant_parts import (
     StayBounds,
     Summary,
 )
+from mcp_mimic.text.slips import first_slip
 
 Verdict = Literal["yes", "no", "lack_of_data", "medical_ambiguity"]
 _SEE = "docs/adding-a-scenario.md states every key"

@@ -445,6 +445,24 @@ def test_a_scenario_that_changed_since_it_was_read_cannot_be_signed(
     assert "make a packet of it again" in printed
 
 
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"made": "yesterday"}, "made: 'yesterday' is not a date such as 2026-05-01"),
+        ({"blind": "perhaps"}, "blind: 'perhaps' is not true or false"),
+        ({"colour": "red"}, "colour: unknown key"),
+        (None, "it is not JSON"),
+    ],
+)
+def test_a_damaged_key_is_told_in_words(
+    blind: Path, capsys: Captured, change: dict[str, str] | None, told: str
+) -> None:
+    file = blind / KEY_FILE
+    file.write_text("{" if change is None else json.dumps(json.loads(file.read_text()) | change))
+    assert run(["review", "--import", str(blind)]) == 2
+    assert f"{KEY_FILE}: {told}\nhint: name the folder that" in capsys.readouterr().err
+
+
 def test_a_packet_moved_where_others_can_open_it_is_refused(blind: Path, say: Say, capsys: Captured) -> None:
     say("A", {})
     blind.chmod(0o755)

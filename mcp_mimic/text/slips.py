@@ -1,5 +1,6 @@
 """What is wrong with a data file, in words for whoever writes it: which entry, which key, what is allowed."""
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
@@ -16,6 +17,8 @@ _FORMS = {
     r"^\d{2}-[a-z0-9]+(-[a-z0-9]+)*$": "two digits and a slug, such as 26-lactate-again",
     r"^10\.\d{4,}/\S+$": "a DOI without an address before it, such as 10.1000/182",
     r"^https://\S+$": "an address that begins with https://",
+    r"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$": "a letter or digit, then letters, digits, . _ and -, 80 in all at most",
+    r"^sha256:[0-9a-f]{64}$": "sha256: and 64 of 0 to 9 and a to f",
     r"^[A-Z0-9]{3,7}$": "a code without its dot, such as N179",
 }
 _KINDS = {
@@ -27,6 +30,11 @@ _KINDS = {
     "tuple": "a list",
     "dict": "a table",
     "model": "a table",
+    "mapping": "a table",
+    "date": "a date such as 2026-05-01",
+    "datetime": "a date and time such as 2026-05-01T12:00:00",
+    "path": "a path",
+    "byte": "a size in bytes, such as 500MB",
 }
 _LIMITS = {
     "greater_than": ("gt", "more than"),
@@ -46,6 +54,15 @@ class Slip:
 
     def __str__(self) -> str:
         return f"{self.place}: {self.problem}" if self.place else self.problem
+
+
+def slip_in_json(error: ValidationError, model: type[BaseModel], text: bytes) -> Slip:
+    """The same of a file of JSON, which may be none."""
+    try:
+        data = json.loads(text)
+    except ValueError:
+        return Slip("", "it is not JSON", "write it anew")
+    return first_slip(error, model, data)
 
 
 def first_slip(error: ValidationError, model: type[BaseModel], data: Mapping[str, Any]) -> Slip:
