@@ -25,13 +25,17 @@ ROLES = ("sufficient", "relevant", "qualifying")
 
 @dataclass(frozen=True)
 class Window:
-    """A search that a claim needs: `names` is a regular expression; None is no restriction, or open."""
+    """A search that a claim needs: `names` is a regular expression; None is no restriction, or open.
+
+    `terms` are sought in names, or in the text that `source` is.
+    """
 
     source: str
     items: tuple[int, ...] | None
     names: str | None
     start: datetime | None
     end: datetime | None
+    terms: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -171,7 +175,7 @@ def _windows(
     for task_id, *values in result.fetchall():
         triples = zip(values[0::3], values[1::3], values[2::3], strict=True)
         windows[task_id] = tuple(
-            Window(search.source, search.items, search.names, start, end)
+            Window(search.source, search.items, search.names, start, end, search.terms)
             for search, (applies, start, end) in zip(evidence.search, triples, strict=True)
             if applies
         )

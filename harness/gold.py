@@ -15,23 +15,12 @@ from harness.cohort_file import CohortRow
 from harness.errors import TaskError
 from harness.scenario import Scenario
 from harness.scoring.gold import read_gold
+from harness.sources import NAME_COLUMNS, TEXT_ROUTES, text_piece
 from mcp_mimic.chart.served import SERVED_TABLES
 from mcp_mimic.chart.tasks import STORE_ALIAS, open_tasks
 from mcp_mimic.store.labels import naming_of
 from mcp_mimic.store.store import Store
 from mcp_mimic.store.tables import TABLES
-
-NAME_COLUMNS = {
-    "hosp.emar": "medication",
-    "hosp.prescriptions": "drug",
-    "hosp.pharmacy": "medication",
-    "hosp.microbiologyevents": "spec_type_desc",
-    "hosp.omr": "result_name",
-    "ed.pyxis": "name",
-    "hosp.poe": "concat_ws(' ', order_type, order_subtype)",
-}
-"""Table → what of its rows a search's names are matched against. Of an order its details are left out: the
-order that ends another one has none, so that a search by a detail would pass it over."""
 
 Gold = dict[str, Any]
 
@@ -165,7 +154,7 @@ class _Resolver:
             "source": window.source,
             "items": items,
             "labels": [self._labels_of(window.source).get(item, "") for item in items or ()],
-            "names": None if window.names is None else self._names_of(window.source, window.names),
+            "names": self._sought(window),
             "from": _iso(window.start),
             "to": _iso(end),
         }
@@ -199,6 +188,13 @@ class _Resolver:
                 found[task_id].add(itemid)
             self._items[source] = found
         return self._items[source]
+
+    def _sought(self, window: Window) -> list[str] | None:
+        """The strings that a search must let through: the store's that match, or the scenario's own terms."""
+        if window.terms is not None:
+            of_text = window.source in TEXT_ROUTES
+            return sorted({text_piece(term) if of_text else term.lower() for term in window.terms})
+        return None if window.names is None else self._names_of(window.source, window.names)
 
     def _names_of(self, source: str, pattern: str) -> list[str]:
         """The strings of the whole store that the pattern matches, in lower case."""

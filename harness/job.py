@@ -22,6 +22,7 @@ from harness.scoring.files import read_file
 from harness.systems import System
 from harness.taskset import TaskSet
 from harness.trial import MAX_RECORD, find_trials
+from mcp_mimic.text.slips import first_slip
 
 PARTIAL_SUFFIX = ".partial"
 LOCK_FILE = ".lock"
@@ -228,9 +229,13 @@ class Job:
         file = self.path / "config.json"
         if not file.exists():
             return None
+        plan: Any = None
         try:
-            return JobPlan.model_validate(json.loads(file.read_bytes())["clinicare"])
-        except (OSError, ValueError, KeyError, TypeError, ValidationError) as error:
+            plan = json.loads(file.read_bytes())["clinicare"]
+            return JobPlan.model_validate(plan)
+        except ValidationError as error:
+            raise JobError(f"{file}, clinicare: {first_slip(error, JobPlan, plan)}", _NEW_NAME) from error
+        except (OSError, ValueError, KeyError, TypeError) as error:
             raise JobError(f"{file} is not the configuration of a job of this harness", _NEW_NAME) from error
 
     def _require_same(self, begun: JobPlan, plan: JobPlan, tasks: TaskSet) -> None:

@@ -13,7 +13,10 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
+from harness.sources import TEXT_ROUTES
 from mcp_mimic.store.tables import TABLES
+
+_POLICY_FILE = "policy_rubrics.toml"
 
 
 class DataModel(BaseModel):
@@ -22,15 +25,24 @@ class DataModel(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
 
-def _official(source: str) -> str:
-    if source not in TABLES:
-        raise ValueError(f"{source} is no official table; write it as schema.table, such as hosp.labevents")
-    return source
+def _searchable(source: str) -> str:
+    """An official table, or the text of one; ValueError says how to write it."""
+    if source in TABLES or source in TEXT_ROUTES:
+        return source
+    if source.partition(".")[0] in ("policy", "policies"):
+        raise ValueError(
+            f"{source} is no source: what an answer should say of policies stands in {_POLICY_FILE}"
+        )
+    texts = ", ".join(TEXT_ROUTES)
+    raise ValueError(
+        f"{source} is no official table; write it as schema.table, such as hosp.labevents, or {texts} for "
+        "what notes say"
+    )
 
 
 Identifier = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
 Text = Annotated[str, Field(min_length=1)]
-Source = Annotated[str, AfterValidator(_official)]
+Source = Annotated[str, AfterValidator(_searchable)]
 
 
 class Searched(DataModel):

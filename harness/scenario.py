@@ -17,12 +17,16 @@ from harness.data import data_folder
 from harness.errors import ScenarioError
 from harness.review.signoff import SIGNOFF_FILE, Signer, counts_for, standing_of
 from harness.rubric import DataModel, Identifier, PolicyRubric, Rubric, Source, Text
-from harness.slips import first_slip
+from harness.sources import LONGEST_NAME, narrowing_problem, table_of
 from mcp_mimic.contract import VERDICTS
+from mcp_mimic.text.slips import first_slip
 
 Verdict = Literal["yes", "no", "lack_of_data", "medical_ambiguity"]
 Expression = Annotated[str, Field(min_length=1)]
 """A DuckDB expression over the columns of `task` and the columns that adjudicate.sql returns."""
+
+Sought = Annotated[str, Field(min_length=2, max_length=LONGEST_NAME)]
+"""A term: as long as the tools take one."""
 
 Value = str | int | float | bool
 
@@ -31,21 +35,26 @@ if get_args(Verdict) != VERDICTS:
 
 
 class Search(DataModel):
-    """A window of one official table, narrowed to items or names, that a search must cover.
+    """A window of one source, narrowed to items, names or terms, that a search must cover.
 
-    `names` is a case-insensitive regular expression. `from` and `to` are expressions, both ends
-    included; None is open, and `to` never passes as_of. `when` says for which cases the entry counts.
+    `source` is an official table, or the text of a table of notes (`note.discharge.text`). `names` is a
+    case-insensitive regular expression of the store's names. `terms` are what is sought itself: of a text whole
+    words in a row, open where they have a `*`; of a table any part of a name. `from` and `to` are expressions,
+    both ends included; None is open, and `to` never passes as_of. `when` says for which cases the entry counts.
     """
 
     source: Source
     items: tuple[int, ...] | None = Field(default=None, min_length=1)
     names: Text | None = None
+    terms: tuple[Sought, ...] | None = Field(default=None, min_length=1)
     from_: Expression | None = Field(default=None, alias="from")
     to: Expression | None = None
     when: Expression | None = None
 
     @model_validator(mode="after")
-    def _names_compile(self) -> Self:
+    def _can_be_made(self) -> Self:
+        if problem := narrowing_problem(self.source, self.items, self.names, self.terms):
+            raise ValueError(problem)
         if self.names is not None:
             try:
                 re.compile(self.names)
@@ -73,6 +82,9 @@ class Evidence(DataModel):
     def _search_fits(self) -> Self:
         if self.kind != "rows" and not self.search:
             raise ValueError(f"evidence {self.id}: kind {self.kind} needs at least one search")
+        for search in self.search:
+            if self.kind == "rows" and (table := table_of(search.source)) != search.source:
+                raise ValueError(f"evidence {self.id}: rows are found in a table: name {table}, not its text")
         if self.any and self.kind != "absence":
             raise ValueError(f"evidence {self.id}: any belongs to kind absence only")
         return self

@@ -22,6 +22,7 @@ from harness.scenario import Scenario, load_scenarios
 from mcp_mimic.contract import VERDICTS, canonical_json
 from mcp_mimic.errors import ChartServerError
 from mcp_mimic.store.store import Store
+from mcp_mimic.text.slips import first_slip
 
 _REMEDY = "write it anew with: python -m harness.scenario_strata"
 
@@ -111,13 +112,13 @@ def rules_digest(scenario: Scenario) -> str:
 def read_strata(path: Path) -> Strata:
     """Read a file of counts; ScenarioError if it is none."""
     try:
-        return Strata.model_validate({"stores": tomllib.loads(path.read_text(encoding="utf-8"))})
+        data = {"stores": tomllib.loads(path.read_text(encoding="utf-8"))}
+        return Strata.model_validate(data)
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ScenarioError(f"{path} cannot be read: {error}", _REMEDY) from error
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise ScenarioError(f"{path}: {where}: {first['msg']}", _REMEDY) from error
+        told = str(first_slip(error, Strata, data)).removeprefix("stores, ")
+        raise ScenarioError(f"{path}: {told}", _REMEDY) from error
 
 
 def write_strata(strata: Strata, path: Path) -> None:

@@ -27,9 +27,11 @@ SOURCES = {
     "icu.outputevents": "ICU outputs",
     "icu.procedureevents": "ICU procedures",
     "note.discharge": "discharge summaries",
+    "note.discharge.text": "text of discharge summaries",
     "note.radiology": "radiology reports",
+    "note.radiology.text": "text of radiology reports",
 }
-"""The official tables that scenarios search, as the pages call them; any other goes by its own name."""
+"""The sources that scenarios search, as the pages call them; any other goes by its own name."""
 
 _LONG = 100
 """Lists of more characters that a page needs more than once stand once, under a letter."""
@@ -136,4 +138,5 @@ class Wording:
 def _lists(search: Search) -> list[str]:
     """What narrows a search, in words."""
     said = [] if search.items is None else [say_items(search.items)]
-    return said if search.names is None else [*said, f"named {say_names(search.names)}"]
+    said += [] if search.names is None else [f"named {say_names(search.names)}"]
+    return said if search.terms is None else [*said, f"the words {', '.join(search.terms)}"]

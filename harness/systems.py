@@ -1,12 +1,11 @@
 """The systems under test: what `systems.toml` and a user's own systems file declare."""
 
-import difflib
 import importlib
 import importlib.util
 import inspect
 import sys
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -25,6 +24,8 @@ from pydantic_core import ErrorDetails
 from harness.digests import digest_bytes
 from harness.errors import UnknownSystemError
 from harness.place import PLACES, Place
+from mcp_mimic.text.near import did_you_mean
+from mcp_mimic.text.slips import Slip, first_slip
 
 _BUILT_IN = Path(__file__).with_name("systems.toml")
 _RULES = {
@@ -198,7 +199,7 @@ def _class_hint(module: ModuleType, name: str) -> str:
         if inspect.isclass(value) and value.__module__ == module.__name__
     ]
     there = f"it has {', '.join(own)}" if own else "it has no class of its own"
-    return f"{_meant(name, own, most=1)}name a class of {module.__name__}: {there}"
+    return f"{did_you_mean(name, own)} name a class of {module.__name__}: {there}".strip()
 
 
 def _source(agent: str) -> str | None:
@@ -257,7 +258,8 @@ def choose_systems(
     for tag in tags:
         if tag not in known:
             raise UnknownSystemError(
-                f"unknown system {tag!r}", f"{_meant(tag, known)}known systems: {', '.join(known)}"
+                f"unknown system {tag!r}",
+                f"{did_you_mean(tag, known, most=2)} known systems: {', '.join(known)}".strip(),
             )
     chosen = [known[tag] for tag in dict.fromkeys(tags)]
     unable = [system.tag for system in chosen if environment and environment not in system.places]
@@ -268,12 +270,6 @@ def choose_systems(
             f"these can: {', '.join(able)}; without --env each system runs where it can",
         )
     return chosen
-
-
-def _meant(word: str, known: Iterable[str], *, most: int = 2) -> str:
-    """The question whether a known word was meant, of at most so many that are close; nothing if none is."""
-    close = difflib.get_close_matches(word, list(known), n=most, cutoff=0.5)
-    return f"did you mean {' or '.join(close)}? " if close else ""
 
 
 def _read(path: Path) -> list[System]:
@@ -289,13 +285,14 @@ def _read(path: Path) -> list[System]:
         problems = error.errors(include_url=False)
         first = next((one for one in problems if one["type"] == "extra_forbidden"), problems[0])
         meant = _key_meant(first) if first["type"] == "extra_forbidden" else ""
+        told = _in_words(first, first_slip(error, _SystemsFile, tables))
         raise UnknownSystemError(
-            f"systems file {path}: {_in_words(first)}", meant + _hint(_key(first))
+            f"systems file {path}: {told}", f"{meant} {_hint(_key(first))}".strip()
         ) from error
 
 
-def _in_words(problem: ErrorDetails) -> str:
-    """What is wrong with one key of one system; systems are counted from 1."""
+def _in_words(problem: ErrorDetails, slip: Slip) -> str:
+    """What is wrong with one key of one system; systems are counted from 1. `slip` says it of what has no rule here."""
     place, kind = problem["loc"], problem["type"]
     if len(place) < 2 and kind != "extra_forbidden":
         return "it has no [[system]] tables"
@@ -306,7 +303,7 @@ def _in_words(problem: ErrorDetails) -> str:
         return f"{where}{place[-1]} is missing"
     key = _key(problem)
     if kind == "value_error" or key not in _RULES:
-        return where + problem["msg"].removeprefix("Value error, ")
+        return where + slip.problem
     if key == "harbor.environment":  # of which no value is told, as it may be a key
         return f"{where}{'.'.join(map(str, place[2:]))} is no text, but {_RULES[key]}"
     return f"{where}{key} = {problem['input']!r}, but {_RULES[key]}"
@@ -316,7 +313,7 @@ def _key_meant(problem: ErrorDetails) -> str:
     """The question whether a key was meant that may stand where the unknown one does."""
     *table, key = problem["loc"]
     keys: dict[int, type[BaseModel]] = {0: _SystemsFile, 2: System, 3: HarborAgent}
-    return _meant(str(key), keys[len(table)].model_fields, most=1)
+    return did_you_mean(str(key), keys[len(table)].model_fields)
 
 
 def _key(problem: ErrorDetails) -> str:

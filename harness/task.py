@@ -5,11 +5,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from harness.agents.reading import ROUTES
 from harness.cohort_file import CohortRow
 from harness.digests import digest_files
 from harness.instruction import write_instruction
 from harness.scenario import Scenario
+from harness.sources import ROUTES, route_of
 from harness.template import fill_template
 from harness.version import harness_version
 from mcp_mimic.contract import VERDICT_LABELS, Grant, canonical_json, parse_eid
@@ -87,7 +87,7 @@ def _plan(gold: Mapping[str, Any]) -> Iterator[str]:
 
 def _calls(need: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     for entry in need["search"] or _tables_of(need["alternatives"]):
-        route = ROUTES[entry["source"]]
+        route = route_of(entry["source"])
         window = {name: entry.get(key) for name, key in (("start", "from"), ("end", "to"))}
         for filters in route.filters(entry.get("items"), entry.get("names")):
             arguments = {**route.arguments, **filters, **window}

@@ -1,6 +1,5 @@
 """A folder of built tasks, as a run reads it: its manifest, and each task's files."""
 
-import difflib
 import fnmatch
 import json
 import tomllib
@@ -14,6 +13,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from harness.digests import digest_files, task_files
 from harness.errors import TaskError
 from mcp_mimic.contract import ContractError, Grant
+from mcp_mimic.text.near import did_you_mean
+from mcp_mimic.text.slips import slip_in_json
 
 _PARTS = {
     "agent_digest": "what its agent sees",
@@ -133,23 +134,21 @@ class TaskSet:
         """Read the folder's manifest; TaskError if it is not a whole tasks folder."""
         file = path / "manifest.json"
         try:
-            manifest = TasksManifest.model_validate_json(file.read_bytes())
+            text = file.read_bytes()
+            manifest = TasksManifest.model_validate_json(text)
         except OSError as error:
             raise TaskError(f"{path} is not a tasks folder: {file.name} cannot be read", _REBUILD) from error
         except ValidationError as error:
-            first = error.errors()[0]
-            where = ".".join(str(part) for part in first["loc"])
-            raise TaskError(f"{file}: {where}: {first['msg']}", _REBUILD) from error
+            raise TaskError(f"{file}: {slip_in_json(error, TasksManifest, text)}", _REBUILD) from error
         return cls(path, manifest)
 
     def task(self, task_id: str) -> Task:
         """One task by id; TaskError if the folder does not have it."""
         if task_id not in self.manifest.tasks:
-            close = difflib.get_close_matches(task_id, self.manifest.tasks, n=2, cutoff=0.5)
-            meant = f"did you mean {' or '.join(close)}? " if close else ""
+            meant = did_you_mean(task_id, self.manifest.tasks, most=2)
             raise TaskError(
                 f"no task {task_id} in {self.path}",
-                f"{meant}list the folder, or build it again from the cohort",
+                f"{meant} list the folder, or build it again from the cohort".strip(),
             )
         return Task(task_id, self.path / task_id, self.manifest.tasks[task_id])
 

@@ -1,6 +1,5 @@
 """Issuing a grant and its bearer token, as `mcp-mimic grant` does."""
 
-import difflib
 import re
 import time
 from dataclasses import dataclass, replace
@@ -16,6 +15,7 @@ from mcp_mimic.governance.sealing import seal_in
 from mcp_mimic.policies.corpus import MANIFEST, open_corpus
 from mcp_mimic.settings import ServeSettings
 from mcp_mimic.store.store import Store
+from mcp_mimic.text.near import did_you_mean
 from mcp_mimic.tools.catalogue import require_known_tools
 
 _SPAN = re.compile(r"(\d{1,6})([smhd])")
@@ -108,10 +108,9 @@ def _require_documents(folder: Path | None, grant: Grant, asked: tuple[str, ...]
     known = open_corpus(folder).entries
     for name in grant.documents:
         if name not in known:
-            meant = difflib.get_close_matches(name, known, n=1)
             raise GrantError(
                 f"the corpus {folder} has no document {name[:80]!r}",
-                f"did you mean {meant[0]}?" if meant else f"name an id of {folder / MANIFEST}",
+                did_you_mean(name, known) or f"name an id of {folder / MANIFEST}",
                 code="unknown_document",
             )
 

@@ -17,6 +17,7 @@ from mcp_mimic.contract import Grant
 from mcp_mimic.errors import SettingsError
 from mcp_mimic.governance.grant import grant_from_flags, read_grant
 from mcp_mimic.governance.readers import NamedReader
+from mcp_mimic.text.slips import first_slip
 
 PREFIX = "MCP_MIMIC_"
 FILE_VARIABLE = "MCP_MIMIC_SETTINGS"
@@ -156,13 +157,16 @@ def read_settings(flags: Mapping[str, Any], environment: Mapping[str, str]) -> F
     ]
     merged = {name: layer[name] for layer in reversed(layers) for name in layer}
     origins = {name: origin for name, (_, origin) in merged.items()}
+    values = {name: value for name, (value, _) in merged.items()}
     try:
-        settings = ServeSettings.model_validate({name: value for name, (value, _) in merged.items()})
+        settings = ServeSettings.model_validate(values)
     except ValidationError as error:
         problem = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        slip = first_slip(error, ServeSettings, values)
+        told = slip.problem if problem["type"] == "value_error" else slip.remedy  # without the value
         place = origins.get(str(problem["loc"][0]), str(problem["loc"][0]))
         raise SettingsError(
-            f"{place}: {problem['msg'].removeprefix('Value error, ')}",
+            f"{place}: {told}",
             "see docs/reference/settings.md, and mcp-mimic settings for where each comes from",
         ) from error
     return Found(settings, origins)

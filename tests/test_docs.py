@@ -22,18 +22,17 @@ from harness.report.sheets import terminal_sheets
 from harness.rubric import PolicyItem, RubricItem
 from harness.scenario import Evidence, Reading, Reference, ScenarioFile, Search
 from harness.stats.record import TrialScore
-from harness.synthetic.plants import (
+from harness.synthetic.events import Event, Suppression
+from harness.synthetic.plant_parts import (
     Diagnosis,
     Earlier,
-    Event,
-    Plant,
     Presence,
     Profile,
     Radiology,
     StayBounds,
     Summary,
-    Suppression,
 )
+from harness.synthetic.plants import Plant
 from harness.systems import load_systems
 from mcp_mimic.contract import VERDICTS
 from tests.examples import write_boxed_example

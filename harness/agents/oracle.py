@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from harness.agents.base import Answer, Gold, TaskView
-from harness.agents.reading import ROUTES, Reading, read_source
+from harness.agents.reading import Reading, read_source
 from harness.agents.writing import cited, report
+from harness.sources import ROUTES, route_of
 from mcp_mimic.contract import canonical_json, parse_eid
 from mcp_mimic.store.tables import KINDS
 
@@ -57,7 +58,7 @@ class _Reader:
         """Read one `search` entry of a requirement to its end, in as few calls as it takes."""
         key = canonical_json(entry)
         if key not in self._readings:
-            route = ROUTES[entry["source"]]
+            route = route_of(entry["source"])
             self._readings[key] = [
                 await read_source(
                     self._client,

@@ -4,8 +4,9 @@ from typing import TYPE_CHECKING, Any
 
 from harness.agents.base import Answer, Gold, TaskView
 from harness.agents.oracle import Grounds, Oracle, satisfy, sentence
-from harness.agents.reading import ROUTES, read_source
+from harness.agents.reading import read_source
 from harness.agents.writing import cited, heading, report
+from harness.sources import ROUTES
 from mcp_mimic.contract import VERDICTS
 
 if TYPE_CHECKING:

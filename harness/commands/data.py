@@ -11,7 +11,7 @@ import typer
 
 from harness.commands.options import Store
 from harness.errors import CohortError, ScenarioError
-from harness.words import counted
+from harness.words import agree, counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,7 +56,9 @@ def synthetic(
     if plants is not None:
         text = json.dumps([asdict(case) for case in hospital], indent=2)
         plants.write_text(text + "\n", encoding="utf-8")
-    sys.stderr.write(f"{out}: {hospital.patients} patients, {len(hospital)} planted cases\n")
+    sys.stderr.write(
+        f"{out}: {counted(hospital.patients, 'patient')}, {counted(len(hospital), 'planted case')}\n"
+    )
     sys.stderr.write(f"import it with: mcp-mimic import {out} --store store/\n")
 
 
@@ -155,11 +157,15 @@ def _check_cohort(
         sys.stdout.write(
             f"{source}, line {problem.line}: {problem.told(private=private)}; {problem.remedy}\n"
         )
-    counts = f"{len(found.rows)} rows hold, {len(found.unmatched)} do not, {found.filled} filled"
+    counts = (
+        f"{counted(len(found.rows), 'row')} {agree(len(found.rows), 'holds', 'hold')}, {len(found.unmatched)} "
+        f"{agree(len(found.unmatched), 'does', 'do')} not, {found.filled} filled"
+    )
     sys.stderr.write(f"{source}: {counts}; our labels: {standing(_on(scenarios, store))}\n")
     if found.unmatched and not (allow_unmatched and found.rows):
         raise CohortError(
-            f"{source}: {len(found.unmatched)} of {len(found.unmatched) + len(found.rows)} rows do not match"
+            f"{source}: {len(found.unmatched)} of {counted(len(found.unmatched) + len(found.rows), 'row')} "
+            f"{agree(len(found.unmatched), 'does', 'do')} not match"
             + ("" if out is None else f", and {out} is not written"),
             "correct the rows listed above"
             + (

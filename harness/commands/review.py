@@ -8,6 +8,7 @@ import typer
 
 from harness.commands.data import choose_scenarios, progress, standing
 from harness.errors import ReviewError
+from harness.words import agree, counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -85,8 +86,12 @@ def _write(
     used = [each.on(packet.key.classification) for each in chosen if each.id in packet.key.scenarios]
     for each in used:
         own = [one.label for one in packet.key.cases.values() if one.scenario == each.id]
-        sys.stdout.write(f"{each.id}\tversion {each.version}\t{len(own)} cases\t{standing([each])}\n")
-    sys.stderr.write(f"{out}: {len(packet.key.cases)} cases, readers: {', '.join(packet.key.readers)}\n")
+        sys.stdout.write(
+            f"{each.id}\tversion {each.version}\t{counted(len(own), 'case')}\t{standing([each])}\n"
+        )
+    sys.stderr.write(
+        f"{out}: {counted(len(packet.key.cases), 'case')}, readers: {', '.join(packet.key.readers)}\n"
+    )
     if packet.key.classification == "credentialed":
         sys.stderr.write(
             f"{out} holds patient data: read {out / 'README.md'} before it is given to anybody\n"
@@ -121,10 +126,12 @@ def _compare(path: Path) -> None:
         said = ", ".join(f"{reader} {verdict}" for reader, verdict in case.verdicts.items())
         sys.stdout.write(f"disputed\t{case.task}\tlabel {case.label}\t{said}\n")
     write_disputed(disputed, key.readers, path / DISPUTED_FILE)
-    sys.stderr.write(f"{path / DISPUTED_FILE}: {len(disputed)} disputed cases of {len(key.cases)}\n")
+    sys.stderr.write(
+        f"{path / DISPUTED_FILE}: {counted(len(disputed), 'disputed case')} of {len(key.cases)}\n"
+    )
     for reading in readings:
         if unanswered := len(key.cases) - len(reading.answers):
-            sys.stderr.write(f"reader {reading.reader} gave no verdict on {unanswered} cases\n")
+            sys.stderr.write(f"reader {reading.reader} gave no verdict on {counted(unanswered, 'case')}\n")
     folder = path / SIGNOFF_FOLDER
     for old in folder.glob("*.toml"):
         old.unlink()
@@ -134,7 +141,7 @@ def _compare(path: Path) -> None:
         folder.mkdir(mode=0o700, exist_ok=True)
         write_signoff(sign, folder / f"{sign.scenario}.toml")
         now = next(each for each in scenarios if each.id == sign.scenario)
-        kept = f", with {len(sign.review) - 1} earlier reviews" if len(sign.review) > 1 else ""
+        kept = f", with {counted(len(sign.review) - 1, 'earlier review')}" if len(sign.review) > 1 else ""
         lapsed = f"; it replaces the lapsed sign-off of {', '.join(now.lapsed)}" if now.lapsed else ""
         sys.stderr.write(
             f"signed on {CHARTS[key.classification]}{kept}: {folder / f'{sign.scenario}.toml'};"
@@ -142,8 +149,9 @@ def _compare(path: Path) -> None:
         )
     _say_standing(key, scenarios)
     if refused:
+        asked = counted(len(refused) + len(signed), "sign-off")
         raise ReviewError(
-            f"{len(refused)} of {len(refused) + len(signed)} sign-offs are refused, listed above",
+            f"{len(refused)} of {asked} {agree(len(refused), 'is', 'are')} refused, listed above",
             f"correct {SIGNATURE_FILE} in the readers' folders and import the packet again",
         )
 

@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Mapping
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated
 
@@ -11,6 +10,7 @@ import typer
 from harness.commands.data import standing
 from harness.errors import ScenarioError
 from harness.words import counted
+from mcp_mimic.text.near import did_you_mean
 
 Slugs = Annotated[
     list[str] | None, typer.Argument(help="Ids, numbers, slugs or folders of scenarios. Default: all.")
@@ -105,12 +105,9 @@ def _folder(name: str, known: Mapping[str, Path]) -> Path:
         )
     if "/" in name:
         raise ScenarioError(f"{name}: no such folder", "check the path")
-    near = get_close_matches(name, known, n=1)
     raise ScenarioError(
         f"unknown scenario {name!r}",
-        f"did you mean {near[0]}?"
-        if near
-        else "use a folder, or the id, number or slug of one in docs/scenarios.md",
+        did_you_mean(name, known) or "use a folder, or the id, number or slug of one in docs/scenarios.md",
     )
 
 

@@ -4,12 +4,13 @@ import json
 import re
 from hashlib import sha256
 from pathlib import Path
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from harness.errors import CorpusError
 from mcp_mimic.policies.corpus import DOCUMENT_ID
+from mcp_mimic.text.slips import first_slip
 
 LOCK, ORIGINALS = "lock.json", "originals"
 Format = Literal["md", "html", "pdf"]
@@ -83,12 +84,12 @@ def read_lock(folder: Path) -> Lock:
     file = folder / LOCK
     if not file.exists():
         return Lock()
+    data: Any = None
     try:
-        return Lock.model_validate(json.loads(file.read_bytes()))
+        data = json.loads(file.read_bytes())
+        return Lock.model_validate(data)
     except ValidationError as error:
-        problem = error.errors(include_url=False)[0]
-        place = ".".join(str(part) for part in problem["loc"])
-        raise CorpusError(f"{file}: {place}: {problem['msg']}", _lost(file)) from error
+        raise CorpusError(f"{file}: {first_slip(error, Lock, data)}", _lost(file)) from error
     except ValueError as error:
         raise CorpusError(f"{file} is not JSON: {error}", _lost(file)) from error
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from harness.errors import ReviewError
 from harness.review.packet import ANSWER_COLUMNS, ANSWERS_FILE, SIGNATURE_FILE, PacketKey, reader_folder
+from harness.words import agree, counted
 from mcp_mimic.contract import VERDICT_LABELS, VERDICTS
 
 _NEEDED = ("case", "verdict")
@@ -64,8 +65,8 @@ def _reading(path: Path, key: PacketKey, reader: str) -> Reading:
             cases = {case for case, one in key.cases.items() if one.scenario == scenario}
             if missing := sorted(cases - answers.keys()):
                 raise ReviewError(
-                    f"{folder / SIGNATURE_FILE}: signed.{scenario} is true, and {len(missing)} of its {len(cases)} cases"
-                    f" have no verdict, {missing[0]} for one",
+                    f"{folder / SIGNATURE_FILE}: signed.{scenario} is true, and {len(missing)} of its "
+                    f"{counted(len(cases), 'case')} {agree(len(missing), 'has', 'have')} no verdict, {missing[0]} for one",
                     f"answer them in {folder / ANSWERS_FILE}, or set it to false",
                 )
     return Reading(reader, answers, comments, signature)

@@ -7,6 +7,7 @@ from harness.cohort_file import CohortRow
 from harness.review.timeline import Searched, Timeline
 from harness.scenario import Scenario
 from harness.scenario_page import VERDICT_NAMES
+from harness.words import agree, counted
 
 _MARKUP = str.maketrans({mark: f"\\{mark}" for mark in "\\`*_[]<>|#~$"})
 
@@ -78,7 +79,8 @@ def _rows(timeline: Timeline, blind: bool) -> Iterator[str]:
         yield f"| {' | '.join(cells)} |"
     if timeline.left_out and not blind:
         yield ""
-        yield f"{timeline.left_out} more rows that the label may rest on are not shown."
+        more = counted(timeline.left_out, "more row")
+        yield f"{more} that the label may rest on {agree(timeline.left_out, 'is', 'are')} not shown."
 
 
 def _plain(text: str) -> str:

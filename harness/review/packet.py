@@ -23,8 +23,10 @@ from harness.review.timeline import Chart
 from harness.rubric import DataModel
 from harness.scenario import Scenario, Verdict
 from harness.scenario_page import scenario_page
+from harness.words import counted
 from mcp_mimic.chart.tasks import open_tasks
 from mcp_mimic.store.store import Store
+from mcp_mimic.text.slips import slip_in_json
 
 Progress = Callable[[str], None]
 
@@ -141,13 +143,12 @@ def read_key(path: Path) -> PacketKey:
     file = path / KEY_FILE
     remedy = "name the folder that `harness review --out` wrote"
     try:
-        key = PacketKey.model_validate_json(file.read_bytes())
+        text = file.read_bytes()
+        key = PacketKey.model_validate_json(text)
     except OSError as error:
         raise ReviewError(f"{path} is no review packet: {KEY_FILE} cannot be read", remedy) from error
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        where = ".".join(str(part) for part in first["loc"]) or "the whole file"
-        raise ReviewError(f"{file}: {where}: {first['msg']}", remedy) from error
+        raise ReviewError(f"{file}: {slip_in_json(error, PacketKey, text)}", remedy) from error
     if key.format != FORMAT:
         raise ReviewError(f"{file}: format {key.format} is not {FORMAT}", "make the packet again")
     return key
@@ -257,7 +258,7 @@ _DATA = {
 
 def _readme(packet: PacketKey, scenarios: Mapping[str, Scenario]) -> str:
     unsigned = [name for name, each in scenarios.items() if not each.clinician_reviewed]
-    labels = f"`clinician_reviewed = false` for {len(unsigned)} of {len(scenarios)} scenarios"
+    labels = f"`clinician_reviewed = false` for {len(unsigned)} of {counted(len(scenarios), 'scenario')}"
     hidden = " No page shows a label; `key.json` has them: keep it from the readers." if packet.blind else ""
     readers = " and ".join(f"`{reader_folder(Path(), reader)}`" for reader in packet.readers)
     sign = (
@@ -268,7 +269,7 @@ def _readme(packet: PacketKey, scenarios: Mapping[str, Scenario]) -> str:
     return f"""\
 # Review packet
 
-{len(packet.cases)} cases of {len(packet.scenarios)} scenarios, MIMIC-IV {packet.release}. {labels}.
+{counted(len(packet.cases), "case")} of {counted(len(packet.scenarios), "scenario")}, MIMIC-IV {packet.release}. {labels}.
 
 {_DATA[packet.classification]}
 

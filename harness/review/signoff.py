@@ -20,6 +20,8 @@ from pydantic import Field, ValidationError
 from harness.data import data_folder
 from harness.errors import ScenarioError
 from harness.rubric import DataModel, Text
+from harness.words import agree, counted
+from mcp_mimic.text.slips import first_slip
 
 SIGNOFF_FILE = "signoff.toml"
 LEAST_CASES = 8
@@ -134,7 +136,7 @@ def shortcoming(review: Review, classes: Collection[str]) -> str | None:
     """
     count = sum(review.cases.values())
     if count < LEAST_CASES:
-        return f"its packet held {count} cases, and a sign-off needs {LEAST_CASES}"
+        return f"its packet held {counted(count, 'case')}, and a sign-off needs {LEAST_CASES}"
     if absent := [name for name in classes if not review.cases.get(name)]:
         return f"its packet held no case of the class {absent[0]}"
     if len({" ".join(one.name.casefold().split()) for one in review.reviewer}) < 2:
@@ -147,7 +149,8 @@ def shortcoming(review: Review, classes: Collection[str]) -> str | None:
             )
             return f"the date of {one.name}, {one.date}, lies {when}"
         if left := count - one.agreed - len(set(one.settled)):
-            return f"{abs(left)} differences between {one.name} and the label are not settled"
+            open_ones = counted(abs(left), "difference")
+            return f"{open_ones} between {one.name} and the label {agree(abs(left), 'is', 'are')} not settled"
     return None
 
 
@@ -161,13 +164,12 @@ def read_signoff(path: Path) -> SignOff | None:
     if not path.exists():
         return None
     try:
-        return SignOff.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+        return SignOff.model_validate(data)
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ScenarioError(f"{path} cannot be read: {error}", _REMEDY) from error
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise ScenarioError(f"{path}: {where}: {first['msg']}", _REMEDY) from error
+        raise ScenarioError(f"{path}: {first_slip(error, SignOff, data)}", _REMEDY) from error
 
 
 def write_signoff(signoff: SignOff, path: Path) -> None:

@@ -14,11 +14,12 @@ from typing import Any
 import duckdb
 
 from harness.adjudication import Window
-from harness.gold import NAME_COLUMNS
+from harness.sources import NAME_COLUMNS, TERM_COLUMNS, TEXT_ROUTES, table_of, text_piece
 from mcp_mimic.chart.served import SERVED_TABLES, served_columns
 from mcp_mimic.chart.tasks import STORE_ALIAS
 from mcp_mimic.store.labels import naming_of
 from mcp_mimic.store.tables import KINDS, TABLES
+from mcp_mimic.text.words import fold
 
 NEIGHBOURS = 2
 """Rows before and rows after each row of the evidence, in its table; and of its item, one before and after."""
@@ -125,7 +126,7 @@ class Chart:
         for window in dict.fromkeys(windows):
             searched, found = self._search(task, window, as_of)
             searches.append(searched)
-            near[window.source].update(found)
+            near[table_of(window.source)].update(found)
         for table, own in wanted.items():
             near[table].update(self._neighbours(task, table, own))
         rows = [
@@ -158,7 +159,8 @@ class Chart:
 
     def _search(self, task: str, window: Window, as_of: datetime) -> tuple[Searched, set[str]]:
         """How many rows a search finds; the ids of the first of them, and of the rows around the window."""
-        table = TABLES[window.source]
+        source = table_of(window.source)
+        table = TABLES[source]
         if table.time is None:
             inside, values = "true", []
         else:
@@ -167,21 +169,21 @@ class Chart:
         matches, more = self._matches(task, window)
         recorded, matching = self._connection.execute(
             f"select count(*) filter (where {inside}), count(*) filter (where {inside} and {matches}) "
-            f"from {window.source} where task_id = ?",
+            f"from {source} where task_id = ?",
             [*values, *values, *more, task],
         ).fetchone() or (0, 0)
         found = self._connection.execute(
-            f"select eid from {window.source} where task_id = ? and {inside} and {matches} "
+            f"select eid from {source} where task_id = ? and {inside} and {matches} "
             f"order by {table.time or 'eid'} limit {MOST_FOUND}",
             [task, *values, *more],
         ).fetchall()
-        narrowed = window.items is not None or window.names is not None
+        narrowed = (window.items, window.names, window.terms) != (None, None, None)
         # of very many rows of any kind the number says enough
         eids = {eid for (eid,) in found} if narrowed or matching <= MOST_FOUND else set()
         if table.time is not None:
             for beyond, bound, order in (("<", values[0], "desc"), (">", values[1], "asc")):
                 row = self._connection.execute(
-                    f"select eid from {window.source} where task_id = ? and {table.time} {beyond} ? "
+                    f"select eid from {source} where task_id = ? and {table.time} {beyond} ? "
                     f"order by {table.time} {order}, eid limit 1",
                     [task, bound],
                 ).fetchone()
@@ -193,7 +195,9 @@ class Chart:
         items = [self._label(window.source, item) for item in window.items or ()]
         more = f" and {len(items) - MOST_NAMED} more" if len(items) > MOST_NAMED else ""
         named = [", ".join(items[:MOST_NAMED]) + more] if items else []
-        return "; ".join(named + ([f"names like {window.names}"] if window.names else [])) or "any row"
+        named += [f"names like {window.names}"] if window.names else []
+        named += [f"the words {', '.join(window.terms)}"] if window.terms else []
+        return "; ".join(named) or "any row"
 
     def _matches(self, task: str, window: Window) -> tuple[str, list[Any]]:
         conditions: list[str] = ["true"]
@@ -210,7 +214,21 @@ class Chart:
             pattern = re.compile(window.names, re.IGNORECASE)  # Python's: DuckDB's has no lookahead
             conditions.append(f"{column} in (select unnest(?::varchar[]))")
             values.append([name for (name,) in named if pattern.search(name.strip())])
+        if window.terms is not None:
+            conditions.append("eid in (select unnest(?::varchar[]))")
+            values.append(self._holding(task, window.source, window.terms))
         return " and ".join(conditions), values
+
+    def _holding(self, task: str, source: str, terms: Sequence[str]) -> list[str]:
+        """The ids of the rows in whose name, or text, a term occurs as the tools decide it."""
+        of_text = source in TEXT_ROUTES
+        sought = [text_piece(term) if of_text else term.lower() for term in terms]
+        column = "text" if of_text else TERM_COLUMNS[source]
+        rows = self._connection.execute(
+            f"select eid, {column} from {table_of(source)} where task_id = ? and {column} is not null", [task]
+        ).fetchall()
+        texts = ((eid, fold(text) if of_text else text.lower()) for eid, text in rows)
+        return [eid for eid, text in texts if any(part in text for part in sought)]
 
     def _rows(
         self, task: str, subject_id: int, table: str, eids: Iterable[str], marked: set[str]

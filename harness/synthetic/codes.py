@@ -7,7 +7,7 @@ from random import Random
 from harness.errors import ScenarioError
 from harness.synthetic.chart import Chart
 from harness.synthetic.dictionaries import read_reference
-from harness.synthetic.plants import Diagnosis
+from harness.synthetic.plant_parts import Diagnosis
 from harness.synthetic.stays import Admission
 
 _UNVERSIONED = ("", "APR", "HCFA")

@@ -21,7 +21,7 @@ from harness.synthetic.eventful_unit import (
     add_insulin_infusion,
     add_low_glucose,
 )
-from harness.synthetic.plants import Summary
+from harness.synthetic.plant_parts import Summary
 
 _GIVEN: dict[str | None, int] = {
     "Administered": 86,

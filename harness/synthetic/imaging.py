@@ -11,7 +11,7 @@ from random import Random
 
 from harness.synthetic.chart import Chart, minute
 from harness.synthetic.phrases import filled, phrases, some
-from harness.synthetic.plants import Radiology
+from harness.synthetic.plant_parts import Radiology
 from harness.synthetic.stays import Admission
 
 _BEDSIDE_FILM, _BEDSIDE_CT = 225459, 221214

@@ -5,6 +5,7 @@ from datetime import timedelta
 from functools import partial
 
 from harness.synthetic.chart import Chart
+from harness.synthetic.events import Event
 from harness.synthetic.planted_cultures import PlantedCultures
 from harness.synthetic.planted_labs import PlantedLabs
 from harness.synthetic.planted_orders import PlantedDoses, PlantedOrders, write_prescription
@@ -17,7 +18,7 @@ from harness.synthetic.planted_unit import (
 )
 from harness.synthetic.planted_visits import write_dispense, write_measurement, write_tracing
 from harness.synthetic.planting import Planting
-from harness.synthetic.plants import Event, Plant
+from harness.synthetic.plants import Plant
 
 Writer = Callable[[Event, timedelta, timedelta], None]
 

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from harness.errors import ScenarioError
-from harness.synthetic.plants import Plant, Presence, StayBounds, read_plants
+from harness.synthetic.plant_parts import Presence, StayBounds
+from harness.synthetic.plants import Plant, read_plants
 
 SPARE = {"yes": 3, "no": 3, "lack_of_data": 2, "medical_ambiguity": 1}
 """Carriers of each verdict beyond the scenario's mix, so that sampling has something to choose from."""

@@ -3,8 +3,8 @@
 from datetime import timedelta
 
 from harness.synthetic.cultures import CANCELLED, Culture, antibiotics, known_tests, open_culture, organisms
+from harness.synthetic.events import Event
 from harness.synthetic.planting import Planting
-from harness.synthetic.plants import Event
 
 
 class PlantedCultures:

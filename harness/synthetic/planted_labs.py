@@ -3,10 +3,10 @@
 from datetime import datetime, timedelta
 
 from harness.synthetic.dictionaries import lab_items, panel_items
+from harness.synthetic.events import Event
 from harness.synthetic.labs import TUBES, add_specimen
 from harness.synthetic.physiology import Physiology
 from harness.synthetic.planting import Planting
-from harness.synthetic.plants import Event
 
 
 class PlantedLabs:

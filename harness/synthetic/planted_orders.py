@@ -7,8 +7,8 @@ from harness.synthetic.administrations import add_administration
 from harness.synthetic.chart import Row, pick_provider
 from harness.synthetic.dictionaries import Drug, drugs
 from harness.synthetic.drugs import add_order, add_poe
+from harness.synthetic.events import Event
 from harness.synthetic.planting import Planting
-from harness.synthetic.plants import Event
 from harness.synthetic.stays import Admission
 
 

@@ -4,9 +4,9 @@ from datetime import datetime, timedelta
 
 from harness.synthetic.chart import Chart, pick_caregiver
 from harness.synthetic.dictionaries import ChartItem, chart_items
+from harness.synthetic.events import Event
 from harness.synthetic.fluids import MISSED_HOURS, add_input, add_output, in_steps
 from harness.synthetic.planting import Planting
-from harness.synthetic.plants import Event
 from harness.synthetic.procedures import add_date, add_dates, add_procedure
 
 

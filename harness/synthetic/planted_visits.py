@@ -3,8 +3,8 @@
 from datetime import timedelta
 from random import Random
 
+from harness.synthetic.events import Event
 from harness.synthetic.planting import Planting
-from harness.synthetic.plants import Event
 from harness.synthetic.tracings import MISSING, Beat, add_tracing
 
 

@@ -5,7 +5,8 @@ from datetime import datetime, timedelta
 
 from harness.errors import ScenarioError
 from harness.synthetic.chart import Chart
-from harness.synthetic.plants import Event, Plant
+from harness.synthetic.events import Event
+from harness.synthetic.plants import Plant
 from harness.synthetic.stays import Admission, Segment
 
 

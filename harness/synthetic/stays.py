@@ -6,7 +6,7 @@ from random import Random
 
 from harness.synthetic.ids import Ids
 from harness.synthetic.plan import Case
-from harness.synthetic.plants import Presence, StayBounds
+from harness.synthetic.plant_parts import Presence, StayBounds
 
 _ICU_UNITS = {
     "cardiac": "Coronary Care Unit (CCU)",

@@ -12,7 +12,7 @@ from random import Random
 from harness.synthetic.chart import Chart, minute
 from harness.synthetic.eventful import usual_summary
 from harness.synthetic.phrases import phrases, some
-from harness.synthetic.plants import Summary
+from harness.synthetic.plant_parts import Summary
 from harness.synthetic.prose import Paragraph
 from harness.synthetic.stays import Admission
 from harness.synthetic.summary_form import Form

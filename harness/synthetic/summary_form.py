@@ -9,7 +9,7 @@ from harness.synthetic.codes import condition_codes
 from harness.synthetic.dictionaries import read_reference
 from harness.synthetic.medication_lists import list_items, medication_lists
 from harness.synthetic.phrases import filled, phrases, some
-from harness.synthetic.plants import Summary
+from harness.synthetic.plant_parts import Summary
 from harness.synthetic.prose import STUDIES, Paragraph, laid_out, lines, prose, without, woven
 from harness.synthetic.stays import Admission
 

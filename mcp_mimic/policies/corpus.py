@@ -20,6 +20,7 @@ from mcp_mimic.policies.markdown import PolicySection, policy_sections
 from mcp_mimic.text.passages import Passage
 from mcp_mimic.text.prose import Prose
 from mcp_mimic.text.sections import Section
+from mcp_mimic.text.slips import first_slip
 
 MANIFEST = "manifest.toml"
 DOCUMENT_ID = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$"
@@ -146,13 +147,13 @@ def open_corpus(folder: Path) -> Corpus:
 def read_manifest(folder: Path) -> tuple[Entry, ...]:
     """The documents that a folder's manifest names, here or not; SettingsError says what is wrong with it."""
     try:
-        manifest = _Manifest.model_validate(tomllib.loads(_read_text(folder, MANIFEST)))
+        data = tomllib.loads(_read_text(folder, MANIFEST))
+        manifest = _Manifest.model_validate(data)
     except tomllib.TOMLDecodeError as error:
         raise SettingsError(f"{folder / MANIFEST} is not TOML: {error}", _REMEDY) from error
     except ValidationError as error:
-        problem = error.errors(include_url=False)[0]
-        place = ".".join(str(part) for part in problem["loc"])
-        raise SettingsError(f"{folder / MANIFEST}: {place}: {problem['msg']}", "mend that key") from error
+        slip = first_slip(error, _Manifest, data)
+        raise SettingsError(f"{folder / MANIFEST}: {slip}", slip.remedy) from error
     ids = [entry.id for entry in manifest.document]
     if len(set(ids)) < len(ids):
         raise SettingsError(f"{folder / MANIFEST} names a document twice", "give each its own id")

@@ -210,7 +210,7 @@ def test_nothing_is_written_while_a_row_does_not_match(
     assert command(world, tmp_path, rows, "--out", str(out)) == 2
     printed = capsys.readouterr()
     assert "line 3: subject_id does not fit" in printed.out
-    assert "1 of 2 rows do not match" in printed.err
+    assert "1 of 2 rows does not match" in printed.err
     assert "--allow-unmatched" in printed.err
     assert not out.exists()
 

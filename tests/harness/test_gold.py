@@ -10,10 +10,13 @@ import pytest
 
 from harness.build import task_id
 from harness.errors import TaskError
-from harness.gold import NAME_COLUMNS, Case, gather_gold
+from harness.gold import Case, gather_gold
 from harness.scenario import Evidence, Scenario, Search
 from harness.scoring.gold import read_gold
+from harness.sources import NAME_COLUMNS, ROUTES, TERM_COLUMNS, text_piece
 from mcp_mimic.chart.slice import open_slice
+from mcp_mimic.chart.tasks import STORE_ALIAS, open_tasks
+from mcp_mimic.store.store import Store
 from mcp_mimic.store.tables import TABLES
 from mcp_mimic.tools.sources import SOURCES
 from tests.harness.built_tasks import CHARTS, KEY, World
@@ -124,16 +127,49 @@ class TestNames:
         assert searching(world, names="patiromer")["names"] == []
 
     def test_each_table_s_names_are_those_that_its_tool_matches(self) -> None:
-        for table, column in NAME_COLUMNS.items():
-            if table == "hosp.poe":
-                continue
-            assert column in {each.name for each in TABLES[table].columns}
-            if table in SOURCES:
-                assert SOURCES[table].name == f"r.{column}"
+        for table, column in TERM_COLUMNS.items():
+            if table not in ("hosp.poe", "hosp.diagnoses_icd"):
+                assert str(SOURCES[table].name).replace("r.", "") == column
+
+    def test_a_code_has_the_title_that_its_tool_matches(self) -> None:
+        source = SOURCES["hosp.diagnoses_icd"]
+        assert source.name == "concat_ws(' ', r.icd_code, d.long_title)"
+        assert (
+            "left join hosp.d_icd_diagnoses d on d.icd_code = r.icd_code and d.icd_version = r.icd_version"
+            in (source.joins)
+        )
+        assert NAME_COLUMNS["hosp.diagnoses_icd"] == (
+            "concat_ws(' ', icd_code, (select d.long_title from hosp.d_icd_diagnoses d "
+            "where d.icd_code = diagnoses_icd.icd_code and d.icd_version = diagnoses_icd.icd_version))"
+        )
+
+    def test_a_table_is_searched_by_names_only_where_its_tool_takes_some(self) -> None:
+        assert all(ROUTES[table].names for table in TERM_COLUMNS)
+        assert NAME_COLUMNS.keys() < TERM_COLUMNS.keys()
+
+    @pytest.mark.parametrize("table", sorted(NAME_COLUMNS))
+    def test_every_table_with_names_gives_the_store_s(self, table: str, small_store: Store) -> None:
+        with open_tasks(small_store, []) as connection:
+            column = NAME_COLUMNS[table]
+            connection.execute(f"select distinct lower(trim({column})) from {STORE_ALIAS}.{table}")
 
     def test_what_names_an_order_here_begins_the_name_that_its_tool_matches(self) -> None:
         tool = str(SOURCES["hosp.poe"].name).replace("r.", "").removesuffix(", x.details)")
         assert f"{tool})" == NAME_COLUMNS["hosp.poe"]
+
+
+class TestTerms:
+    def test_of_a_text_they_are_whole_words_in_a_row_or_open_where_they_say(self) -> None:
+        assert [text_piece(term) for term in ("LVEF", "Ejection  fraction", "metopr*", "*pril", "beta-blocker")] == [
+            " lvef ", " ejection fraction ", " metopr", "pril ", " beta blocker ",
+        ]  # fmt: skip
+
+    def test_of_a_table_they_are_parts_of_names_whatever_the_store_has(self, world: World) -> None:
+        assert searching(world, terms=["Patiromer", "calcium"])["names"] == ["calcium", "patiromer"]
+
+    def test_a_text_of_a_module_that_the_store_lacks_cannot_be_asked_for(self, world: World) -> None:
+        with pytest.raises(TaskError, match="no_treatment needs a search, and this store has none"):
+            searching(world, source="note.discharge.text", terms=["patiromer"])
 
 
 class TestItems:

@@ -162,6 +162,23 @@ def test_a_folder_that_is_no_job_of_this_harness_is_refused(tmp_path: Path, job:
         _agree(job, _tasks(tmp_path / "tasks", {"a": "1"}), YES)
 
 
+def test_a_damaged_configuration_is_told_by_its_key(tmp_path: Path, job: Job) -> None:
+    tasks = _tasks(tmp_path / "tasks", {"a": "1"})
+    _agree(job, tasks, YES)
+    file = job.path / "config.json"
+    whole = json.loads(file.read_text())
+    for change, told in (
+        ({"release": 3.1}, "config.json, clinicare: release: 3.1 is not text in quotes"),
+        ({"tasks": []}, "tasks: [] is not a table"),
+        ({"colour": "red"}, "colour: unknown key"),
+    ):
+        file.write_text(json.dumps(whole | {"clinicare": whole["clinicare"] | change}))
+        with pytest.raises(JobError) as caught:
+            _agree(job, tasks, YES)
+        assert told in caught.value.message
+        assert caught.value.remedy
+
+
 def test_two_runs_of_one_job_do_not_collide(job: Job) -> None:
     with job.locked(), pytest.raises(JobError, match="being run by another process"), job.locked():
         pass

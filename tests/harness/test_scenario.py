@@ -51,6 +51,46 @@ SLIPS = {
     "names that are no regular expression": (
         'source = "hosp.labevents", items = [50971]', 'source = "hosp.emar", names = "(calcium"',
         "no regular expression"),
+    "items of a table without itemids": (
+        'source = "hosp.labevents", items = [50971]', 'source = "hosp.emar", items = [50971]',
+        "evidence 'no_potassium', search, entry 1: hosp.emar has no itemids: narrow it by names or terms"),
+    "names of a table without a list of them": (
+        'source = "hosp.labevents", items = [50971]', 'source = "ecg.machine_measurements", names = "atrial"',
+        "ecg.machine_measurements has no list of names: narrow it by terms"),
+    "names of a note's text": (
+        'source = "hosp.labevents", items = [50971]', 'source = "note.discharge.text", names = "lvef"',
+        "note.discharge.text needs terms, the words sought in it; to list its notes, name note.discharge"),
+    "terms of a list of notes": (
+        'source = "hosp.labevents", items = [50971]', 'source = "note.discharge", terms = ["lvef"]',
+        "note.discharge has nothing to seek terms in: ask for the whole table, or terms of note.discharge.text"),
+    "terms of a table of items": (
+        'source = "hosp.labevents", items = [50971]', 'source = "hosp.labevents", terms = ["potassium"]',
+        "hosp.labevents has nothing to seek terms in: narrow it by items"),
+    "a text without terms": (
+        'source = "hosp.labevents", items = [50971]', 'source = "note.discharge.text"', "needs terms"),
+    "items and terms": (
+        'source = "hosp.labevents", items = [50971]', 'source = "hosp.labevents", items = [50971], terms = ["k+"]',
+        "items and terms of one search: keep one"),
+    "a term without a word": (
+        'source = "hosp.labevents", items = [50971]', 'source = "note.discharge.text", terms = ["lvef", "--"]',
+        "term '--': the query has no word"),
+    "a term that is half a word": (
+        'source = "hosp.labevents", items = [50971]', 'source = "note.discharge.text", terms = ["ef*"]',
+        "term 'ef*': a part of a word needs three letters or more"),
+    "a term in quotation marks": (
+        'source = "hosp.labevents", items = [50971]', """source = "note.discharge.text", terms = ['"ejection fraction"']""",
+        "has quotation marks"),
+    "an open end in a name": (
+        'source = "hosp.labevents", items = [50971]', 'source = "ed.triage", terms = ["syncop*"]',
+        "term 'syncop*': a * is for the text of notes"),
+    "a table that no tool searches": (
+        'source = "hosp.labevents", items = [50971]', 'source = "hosp.patients"', "no tool searches hosp.patients"),
+    "a column of a table": ('source = "hosp.labevents"', 'source = "hosp.labevents.comments"', "is no official table"),
+    "policies as a source": (
+        'source = "hosp.labevents", items = [50971]', 'source = "policies"', "stands in policy_rubrics.toml"),
+    "rows in a text": (
+        'kind = "rows"', 'kind = "rows"\nsearch = [{ source = "note.discharge.text", terms = ["lvef"] }]',
+        "rows are found in a table: name note.discharge, not its text"),
     "a DOI that is none": ('text = "No guideline."', 'text = "x"\ndoi = "doi:10"', "reference 'none', doi: 'doi:10' has not the form"),
     "a misspelt key": ('domain = "test"', 'domian = "test"', "toml: domian: unknown key"),
     "broken TOML": ('domain = "test"', 'domain = "test', "not valid TOML"),
@@ -92,6 +132,12 @@ WORDS = {
     "part of a number": ("version = 1", "version = 1.5", "give a whole number"),
     "too small a number": ("version = 1", "version = 0", "give at least 1"),
     "an empty text": ('domain = "test"', 'domain = ""', "fill it, or leave the key out"),
+    "too short a term": (
+        'source = "hosp.labevents", items = [50971]', 'source = "note.discharge.text", terms = ["k"]',
+        "write at least 2 characters"),
+    "too long a term": (
+        'source = "hosp.labevents", items = [50971]', f'source = "note.discharge.text", terms = ["{"k" * 81}"]',
+        "write at most 80 characters"),
     "an empty list": ('definitions = ["Potassium is item 50971."]', "definitions = []", "give at least 1"),
     "text where a list belongs": ('definitions = ["Potassium is item 50971."]', 'definitions = "x"', "give a list"),
     "text where a table belongs": ("params = { threshold = 5.0 }", 'params = "x"', "give a table"),

@@ -63,6 +63,14 @@ def test_a_long_list_that_occurs_again_stands_once() -> None:
     assert Wording(evidence[:1]).lists == []
 
 
+def test_words_of_a_text_are_said_as_they_are_sought() -> None:
+    search = Search(source="note.discharge.text", terms=("lvef", "ejection fraction", "metopr*"))
+    need = Evidence(id="unsaid", verdicts=("no",), kind="absence", search=(search,))
+    assert Wording([need]).searches(need) == (
+        "text of discharge summaries: the words lvef, ejection fraction, metopr*"
+    )
+
+
 def test_entries_of_one_source_are_joined_only_where_all_of_them_are_asked_for() -> None:
     weight, height = (Search(source="icu.chartevents", items=(item,)) for item in (226512, 226707))
     whole = Search(source="hosp.labevents")

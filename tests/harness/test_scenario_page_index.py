@@ -111,8 +111,13 @@ def test_the_command_keeps_what_the_file_has_of_other_stores(
 
 def test_a_file_that_is_no_strata_is_told(tmp_path: Path) -> None:
     (tmp_path / "strata.toml").write_text('[synthetic]\nrelease = "3.1"\n', encoding="utf-8")
-    with pytest.raises(ScenarioError, match=r"stores\.synthetic\.classification: Field required"):
+    with pytest.raises(ScenarioError, match=r"strata\.toml: synthetic, classification: the key is missing"):
         read_strata(tmp_path / "strata.toml")
+    whole = (DOCS / STRATA).read_text(encoding="utf-8")
+    (tmp_path / "strata.toml").write_text(whole.replace("patients = 1000", "patients = 0"), encoding="utf-8")
+    with pytest.raises(ScenarioError, match="synthetic, patients: 0 is out of range") as caught:
+        read_strata(tmp_path / "strata.toml")
+    assert "scenario_strata" in caught.value.remedy
 
 
 def test_only_what_decides_changes_the_digest_of_the_rules(tmp_path: Path) -> None:

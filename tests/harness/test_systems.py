@@ -119,6 +119,7 @@ def test_a_users_file_adds_systems_that_are_contestants_unless_it_says_otherwise
         (OWN.replace("[[system]]", "[system]"), "it has no [[system]] tables"),
         ("", "it has no [[system]] tables"),
         (OWN.replace("[[system]]", "[[system"), "cannot be read"),
+        ("system = [1]\n", "system 1: 1 is not a table"),
     ],
     ids=[
         "unknown key",
@@ -140,6 +141,7 @@ def test_a_users_file_adds_systems_that_are_contestants_unless_it_says_otherwise
         "one table",
         "empty",
         "not TOML",
+        "no table",
     ],
 )
 def test_a_users_file_with_a_mistake_is_named(tmp_path: Path, text: str, said: str) -> None:

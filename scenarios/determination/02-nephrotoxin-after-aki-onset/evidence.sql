@@ -9,28 +9,17 @@ span as (
     from task k
     join adjudicated a using (task_id)
 ),
-shown as (  -- a laboratory row: itself, and its copy in the chart
-    select l.task_id, l.eid as laboratory, l.eid
-    from hosp.labevents l
-    where l.itemid = 50912
-    union all
-    select l.task_id, l.eid, c.eid
-    from hosp.labevents l
-    join icu.chartevents c
-        on c.task_id = l.task_id and c.charttime = l.charttime and c.itemid = 220615 and c.valuenum = l.valuenum
-    where l.itemid = 50912
-),
 pair as (
     select i.task_id, i.eid || ' ' || r.eid as alternative, [i.eid, r.eid] as eids
     from (
         select s.task_id, h.eid
         from (select task_id, unnest(index_eids) as eid from span) s
-        join shown h on h.task_id = s.task_id and h.laboratory = s.eid
+        join shown_creatinines() h on h.task_id = s.task_id and h.laboratory = s.eid
     ) i
     join (
         select s.task_id, h.eid
         from (select task_id, unnest(reference_eids) as eid from span) s
-        join shown h on h.task_id = s.task_id and h.laboratory = s.eid
+        join shown_creatinines() h on h.task_id = s.task_id and h.laboratory = s.eid
     ) r using (task_id)
 ),
 dose as (
@@ -88,7 +77,7 @@ found as (
     union all
     select s.task_id, 'recovered_creatinine', h.eid, h.eid, 'sufficient'
     from (select task_id, unnest(recoveries) as eid from span) s
-    join shown h on h.task_id = s.task_id and h.laboratory = s.eid
+    join shown_creatinines() h on h.task_id = s.task_id and h.laboratory = s.eid
     union all
     select task_id, unnest(['creatinine_rise', 'nephrotoxin_dose', 'no_nephrotoxin']), eid, eid, 'relevant' from beside
     union all

@@ -17,9 +17,9 @@ ordered as (
         and o.drug_type = 'MAIN' and regexp_matches(o.drug, 'enoxaparin|lovenox', 'i')
 ),
 creatinine as (
-    select l.task_id, l.eid, l.charttime, l.valuenum
-    from (select task_id, unnest(creatinine_eids) as eid from span)
-    join hosp.labevents l using (task_id, eid)
+    select h.task_id, h.laboratory, h.eid
+    from (select task_id, unnest(creatinine_eids) as laboratory from span)
+    join shown_creatinines() h using (task_id, laboratory)
 ),
 beside as (  -- what an answer may well show although it does not decide
     select s.task_id, l.eid
@@ -52,12 +52,7 @@ found as (
     union all
     select task_id, 'creatinine', eid, eid, 'sufficient' from creatinine
     union all
-    select c.task_id, 'creatinine', o.eid, o.eid, 'sufficient'
-    from creatinine c
-    join icu.chartevents o
-        on o.task_id = c.task_id and o.charttime = c.charttime and o.itemid = 220615 and o.valuenum = c.valuenum
-    union all
-    select task_id, 'no_creatinine', eid, eid, 'qualifying' from creatinine
+    select task_id, 'no_creatinine', eid, eid, 'qualifying' from creatinine where eid = laboratory
     union all
     select task_id, 'weight', x, x, 'sufficient' from (select task_id, unnest(weight_eids) as x from span)
     union all

@@ -8,17 +8,6 @@ span as (
     from task k
     join adjudicated a using (task_id)
 ),
-shown as (  -- a laboratory row: itself, and its copy in the chart
-    select l.task_id, l.eid as laboratory, l.eid
-    from hosp.labevents l
-    where l.itemid = 50912
-    union all
-    select l.task_id, l.eid, c.eid
-    from hosp.labevents l
-    join icu.chartevents c
-        on c.task_id = l.task_id and c.charttime = l.charttime and c.itemid = 220615 and c.valuenum = l.valuenum
-    where l.itemid = 50912
-),
 beside as (  -- what an answer may well show although it does not decide
     select s.task_id, l.eid
     from span s
@@ -46,15 +35,15 @@ found as (
     union all
     select h.task_id, 'latest_creatinine', h.eid, h.eid, 'sufficient'
     from (select task_id, unnest(latest_eids) as laboratory from span) s
-    join shown h using (task_id, laboratory)
+    join shown_creatinines() h using (task_id, laboratory)
     union all
     select h.task_id, 'earlier_creatinine', h.eid, h.eid, 'sufficient'
     from (select task_id, unnest(earlier_eids) as laboratory from span) s
-    join shown h using (task_id, laboratory)
+    join shown_creatinines() h using (task_id, laboratory)
     union all
     select h.task_id, 'no_creatinine', h.eid, h.eid, 'qualifying'
     from (select task_id, unnest(latest_eids) as laboratory from span) s
-    join shown h using (task_id, laboratory)
+    join shown_creatinines() h using (task_id, laboratory)
     union all
     select task_id, unnest(['index_dose', 'latest_creatinine', 'earlier_creatinine', 'no_creatinine']), eid, eid, 'relevant'
     from beside

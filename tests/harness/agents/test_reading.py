@@ -6,14 +6,24 @@ from datetime import timedelta
 import pytest
 from fastmcp import Client
 
-from harness.agents.reading import LONGEST_NAME, MOST_FILTERS, ROUTES, ChartReadError, read_source
+from harness.agents.reading import ChartReadError, read_source
 from harness.scoring.coverage import Search, uncovered
 from harness.scoring.gold import Entry
+from harness.sources import (
+    LONGEST_NAME,
+    LONGEST_QUERY,
+    MOST_FILTERS,
+    ROUTES,
+    TEXT_ROUTES,
+    text_piece,
+)
 from mcp_mimic.chart.slice import Slice, open_slice
 from mcp_mimic.contract import Grant
 from mcp_mimic.server import ChartServer, create_server
 from mcp_mimic.store.store import Store
 from mcp_mimic.store.tables import TABLES
+from mcp_mimic.text.words import MOST_TERMS, parse_query
+from mcp_mimic.tools.shelf import NOTE_TABLES
 from mcp_mimic.tools.sources import SOURCES
 from tests.harness.tiny import ADMITTED, AS_OF, TinyWorld
 
@@ -33,6 +43,7 @@ def server(tiny: TinyWorld, chart: Slice) -> ChartServer:
 def test_every_table_that_a_tool_serves_has_a_route_and_no_other() -> None:
     assert ROUTES.keys() == SOURCES.keys()
     assert ROUTES.keys() <= TABLES.keys()
+    assert {source.removesuffix(".text") for source in TEXT_ROUTES} == set(NOTE_TABLES.values())
 
 
 @pytest.mark.anyio
@@ -91,3 +102,22 @@ def test_a_table_of_items_is_read_whole_where_no_item_is_named(
     items: list[int] | None, names: list[str] | None
 ) -> None:
     assert ROUTES["icu.inputevents"].filters(items, names) == [{}]
+
+
+def test_many_terms_become_the_fewest_queries_that_hold_them_all() -> None:
+    terms = [f"word number{number:03}" for number in range(30)] + [
+        f"{letter * 70}*" for letter in "abcdefghi"
+    ]
+    pieces = [text_piece(term) for term in terms]
+    filters = TEXT_ROUTES["note.discharge.text"].filters(None, pieces)
+    queries = [chunk["query"] for chunk in filters]
+    assert len(queries) == 3
+    assert all(len(query) <= LONGEST_QUERY for query in queries)
+    asked = [term.piece for query in queries for term in parse_query(query)]
+    assert sorted(asked) == sorted(pieces)
+    assert all(len(parse_query(query)) <= MOST_TERMS for query in queries)
+
+
+def test_a_term_that_holds_another_needs_no_place_of_its_own() -> None:
+    pieces = [text_piece(term) for term in ("ejection fraction", "ejection", "lvef")]
+    assert TEXT_ROUTES["note.discharge.text"].filters(None, pieces) == [{"query": "ejection lvef"}]

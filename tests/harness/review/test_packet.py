@@ -281,7 +281,7 @@ def test_agreement_disagreements_and_disputed_cases_come_back(
     assert cells[POTASSIUM, "A and B"] == "3 of 3 agree, kappa 1.00"
     assert cells["all", "A and label"].startswith(f"{len(key_of(blind)) - 1} of {len(key_of(blind))} agree")
     assert f"disputed\t{odd}\tlabel yes\tA no, B yes" in printed.out
-    assert "reader B gave no verdict on 1 cases" in printed.err
+    assert "reader B gave no verdict on 1 case\n" in printed.err
     assert "clinician_reviewed = false" in printed.err
     with (blind / "disputed.csv").open(newline="") as file:
         [row] = csv.DictReader(file)
@@ -403,7 +403,7 @@ def test_the_review_of_another_packet_is_kept_and_its_own_replaced(
     write_signoff(first.model_copy(update={"review": (other, *first.review)}), effect)
     capsys.readouterr()
     assert run(["review", "--import", str(blind)]) == 0
-    assert "with 1 earlier reviews" in capsys.readouterr().err
+    assert "with 1 earlier review:" in capsys.readouterr().err
     again = read_signoff(written)
     assert again is not None
     assert again.review == (other, *first.review)
@@ -443,6 +443,24 @@ def test_a_scenario_that_changed_since_it_was_read_cannot_be_signed(
     printed = capsys.readouterr().err
     assert "has changed since it was read" in printed
     assert "make a packet of it again" in printed
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"made": "yesterday"}, "made: 'yesterday' is not a date such as 2026-05-01"),
+        ({"blind": "perhaps"}, "blind: 'perhaps' is not true or false"),
+        ({"colour": "red"}, "colour: unknown key"),
+        (None, "it is not JSON"),
+    ],
+)
+def test_a_damaged_key_is_told_in_words(
+    blind: Path, capsys: Captured, change: dict[str, str] | None, told: str
+) -> None:
+    file = blind / KEY_FILE
+    file.write_text("{" if change is None else json.dumps(json.loads(file.read_text()) | change))
+    assert run(["review", "--import", str(blind)]) == 2
+    assert f"{KEY_FILE}: {told}\nhint: name the folder that" in capsys.readouterr().err
 
 
 def test_a_packet_moved_where_others_can_open_it_is_refused(blind: Path, say: Say, capsys: Captured) -> None:
@@ -515,7 +533,7 @@ def test_a_scenario_with_unread_cases_cannot_be_signed(blind: Path, say: Say, ca
     say("A", {case_of(blind, POTASSIUM, "no"): ""})
     sign(blind, "A")
     assert run(["review", "--import", str(blind)]) == 2
-    assert "1 of its 4 cases have no verdict" in capsys.readouterr().err
+    assert "1 of its 4 cases has no verdict" in capsys.readouterr().err
 
 
 def test_a_form_that_went_through_a_spreadsheet_is_read_the_same(

@@ -70,7 +70,7 @@ SHORT = {
     ),
     "an open difference": (
         {"reviewer": (ADA.model_copy(update={"settled": ()}), GRACE)},
-        "1 differences between Ada",
+        "1 difference between Ada",
     ),
 }
 
@@ -217,8 +217,11 @@ def test_claiming_a_review_in_the_scenario_itself_is_refused(tmp_path: Path) -> 
     ("text", "said"),
     [
         ("name = ", "cannot be read"),
-        ('scenario = "x"\n', "version"),
-        ('scenario = "x"\nversion = 1\ncontent = "sha256:0"\nreview = []\n', "content"),
+        ('scenario = "x"\n', "toml: version: the key is missing"),
+        (
+            'scenario = "x"\nversion = 1\ncontent = "sha256:0"\nreview = []\n',
+            "content: 'sha256:0' has not the form",
+        ),
     ],
 )
 def test_a_damaged_sign_off_is_named(text: str, said: str, folder: Path) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
@@ -9,6 +10,7 @@ from harness.adjudication import Window
 from harness.review.timeline import MOST_EVIDENCE, MOST_FOUND, Chart, Timeline
 from mcp_mimic.chart.tasks import TaskRow, open_tasks
 from mcp_mimic.store.store import Store
+from tests.harness.scoring.sessions import make_world
 from tests.hospital import ADA, ADA_HADM
 from tests.scenarios.timed_charts import Chart as Patient
 from tests.scenarios.timed_charts import after, given, lab, write_charts
@@ -100,3 +102,44 @@ def test_a_code_is_shown_with_what_it_means(small_store: Store) -> None:
         rows = chart.timeline("t", ADA, [], [any_row], after(10_000_000)).rows
     titles = {row.facts.partition(";")[0] for row in rows}
     assert titles & {"Unspecified septicemia", "Acute kidney failure, unspecified"}
+
+
+def searched(chart: Chart, *windows: Window) -> list[tuple[int, int, str]]:
+    """What is told of each search: rows that match, rows recorded, what was sought."""
+    found = chart.timeline("t", ADA, [], windows, after(10_000_000)).searches
+    return [(one.matching, one.recorded, one.sought) for one in found]
+
+
+def test_codes_are_sought_by_their_titles_too(small_store: Store) -> None:
+    named = Window("hosp.diagnoses_icd", None, "septicemia|kidney", None, None)
+    with chart_of(small_store, ADA, 10_000_000) as chart:
+        [(matching, recorded, _)] = searched(chart, named)
+    assert (matching, recorded) == (2, 2)
+
+
+def test_terms_are_sought_in_names_and_in_the_text_of_notes(tmp_path: Path) -> None:
+    world = make_world(tmp_path)
+    for chart in world.charts.values():
+        chart.close()
+    with chart_of(world.store, ADA, 10_000_000) as chart:
+        told = searched(
+            chart,
+            Window("note.discharge.text", None, None, None, None, ("lvef 35", "digoxin")),
+            Window("note.discharge.text", None, None, None, None, ("lve",)),
+            Window("note.discharge.text", None, None, None, None, ("furosem*",)),
+            Window("note.radiology.text", None, None, None, None, ("lvef",)),
+            Window("ed.triage", None, None, None, None, ("weak",)),
+            Window("ecg.machine_measurements", None, None, None, None, ("fibrillation",)),
+        )
+        rows = chart.timeline(
+            "t",
+            ADA,
+            [],
+            [Window("note.discharge.text", None, None, None, None, ("lvef",))],
+            after(10_000_000),
+        ).rows
+    assert [(matching, recorded) for matching, recorded, _ in told] == [
+        (1, 1), (0, 1), (1, 1), (0, 1), (1, 1), (0, 1),
+    ]  # fmt: skip
+    assert told[0][2] == "the words lvef 35, digoxin"
+    assert [row.eid for row in rows] == ["note:DS-4"]

@@ -10,10 +10,10 @@ from typing import Any
 
 from fastmcp import Client
 
-from harness.agents.reading import ROUTES
 from harness.build import build_tasks
 from harness.cohort_file import CohortRow
 from harness.scenario import load_scenario
+from harness.sources import ROUTES
 from mcp_mimic.chart.slice import Slice, open_slice
 from mcp_mimic.contract import Grant
 from mcp_mimic.server import create_server
@@ -91,11 +91,14 @@ class Served:
         return [line for line in map(json.loads, self.lines) if "seq" in line]
 
 
-def make_world(folder: Path) -> World:
-    """Import the chart, and build the task: was a potassium of Ada's high? It rests on a lab and on a summary."""
+def make_world(folder: Path, files: Mapping[str, str] | None = None) -> World:
+    """Import the chart, and build the task: was a potassium of Ada's high? It rests on a lab and on a summary.
+
+    `files` are what else the scenario's folder holds.
+    """
     import_store([write_hospital(folder / "source", _rows())], folder / "store", release="3.1")
     store = Store.open(folder / "store")
-    scenario = load_scenario(write_toy(folder / "scenario", _scenario()))
+    scenario = load_scenario(write_toy(folder / "scenario", {**_scenario(), **(files or {})}))
     row = CohortRow(
         scenario=scenario.id,
         subject_id=ADA,

@@ -11,7 +11,7 @@ from harness.synthetic.chart import Chart, open_chart
 from harness.synthetic.hospital import fill_chart
 from harness.synthetic.phrases import phrases
 from harness.synthetic.plan import _EVENTFUL, _ORDINARY, Case
-from harness.synthetic.plants import Presence, StayBounds
+from harness.synthetic.plant_parts import Presence, StayBounds
 from tests.harness.synthetic.toy_plants import SEED, plant_one
 
 

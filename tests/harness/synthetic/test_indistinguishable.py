@@ -19,7 +19,8 @@ from harness.scenario import load_scenarios
 from harness.synthetic.chart import Chart, open_chart
 from harness.synthetic.hospital import fill_chart
 from harness.synthetic.plan import Case, PlantedScenario, plan_cases
-from harness.synthetic.plants import StayBounds, read_plants
+from harness.synthetic.plant_parts import StayBounds
+from harness.synthetic.plants import read_plants
 
 pytestmark = pytest.mark.slow
 

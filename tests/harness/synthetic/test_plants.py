@@ -4,7 +4,8 @@ from pathlib import Path
 import pytest
 
 from harness.errors import ScenarioError
-from harness.synthetic.plants import parse_offset, read_plants
+from harness.synthetic.events import parse_offset
+from harness.synthetic.plants import read_plants
 from tests.harness.synthetic.toy_plants import PLANTS, write_plants
 
 ORDER = '{ source = "hosp.poe", at = "+1h", order_type = "General Care" }'

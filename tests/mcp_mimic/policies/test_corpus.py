@@ -101,10 +101,16 @@ def test_a_document_whose_text_is_not_here_is_known_and_absent(tmp_path: Path) -
     ("manifest", "what"),
     [
         ("not toml [", "is not TOML"),
-        ("[manifest]\nschema = 2\n", "manifest.schema"),
-        ("[manifest]\nschema = 1\nextra = 1\n", "manifest.extra"),
-        ("[manifest]\nschema = 1\n" + ENTRY.format(id="a b", format="md", path=""), "document.0.id"),
-        ("[manifest]\nschema = 1\n" + ENTRY.format(id="a", format="doc", path=""), "document.0.format"),
+        ("[manifest]\nschema = 2\n", "manifest, schema: 2 is not allowed"),
+        ("[manifest]\nschema = 1\nextra = 1\n", "manifest, extra: unknown key"),
+        (
+            "[manifest]\nschema = 1\n" + ENTRY.format(id="a b", format="md", path=""),
+            "document 'a b', id: 'a b' has not the form",
+        ),
+        (
+            "[manifest]\nschema = 1\n" + ENTRY.format(id="a", format="doc", path=""),
+            "document 'a', format: 'doc' is not allowed",
+        ),
         ("[manifest]\nschema = 1\n" + ENTRY.format(id="a", format="md", path='path = "../x.md"'), "inside"),
         (
             "[manifest]\nschema = 1\n" + ENTRY.format(id="a", format="md", path='path = "/etc/passwd"'),

@@ -1,11 +1,13 @@
 """What is wrong with a data file, in words for whoever writes it: which entry, which key, what is allowed."""
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
+
+from mcp_mimic.text.near import did_you_mean
 
 _KEY = "[key]"  # pydantic's mark of a key that is itself at fault
 
@@ -15,6 +17,8 @@ _FORMS = {
     r"^\d{2}-[a-z0-9]+(-[a-z0-9]+)*$": "two digits and a slug, such as 26-lactate-again",
     r"^10\.\d{4,}/\S+$": "a DOI without an address before it, such as 10.1000/182",
     r"^https://\S+$": "an address that begins with https://",
+    r"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$": "a letter or digit, then letters, digits, . _ and -, 80 in all at most",
+    r"^sha256:[0-9a-f]{64}$": "sha256: and 64 of 0 to 9 and a to f",
     r"^[A-Z0-9]{3,7}$": "a code without its dot, such as N179",
 }
 _KINDS = {
@@ -26,6 +30,11 @@ _KINDS = {
     "tuple": "a list",
     "dict": "a table",
     "model": "a table",
+    "mapping": "a table",
+    "date": "a date such as 2026-05-01",
+    "datetime": "a date and time such as 2026-05-01T12:00:00",
+    "path": "a path",
+    "byte": "a size in bytes, such as 500MB",
 }
 _LIMITS = {
     "greater_than": ("gt", "more than"),
@@ -45,6 +54,15 @@ class Slip:
 
     def __str__(self) -> str:
         return f"{self.place}: {self.problem}" if self.place else self.problem
+
+
+def slip_in_json(error: ValidationError, model: type[BaseModel], text: bytes) -> Slip:
+    """The same of a file of JSON, which may be none."""
+    try:
+        data = json.loads(text)
+    except ValueError:
+        return Slip("", "it is not JSON", "write it anew")
+    return first_slip(error, model, data)
 
 
 def first_slip(error: ValidationError, model: type[BaseModel], data: Mapping[str, Any]) -> Slip:
@@ -80,8 +98,13 @@ def _of_value(kind: str, said: Mapping[str, Any], given: Any, message: str) -> t
     if kind == "string_pattern_mismatch":
         form = _FORMS.get(said["pattern"], f"text that matches {said['pattern']}")
         return f"{_shown(given)} has not the form that is wanted", f"write {form}"
-    if kind == "string_too_short":
+    if kind == "string_too_short" and not given:
         return "is empty", "fill it, or leave the key out"
+    if kind in ("string_too_short", "string_too_long"):
+        least = kind == "string_too_short"
+        number = said["min_length" if least else "max_length"]
+        few = f"is too {'short' if least else 'long'}"
+        return f"{_shown(given)} {few}", f"write {'at least' if least else 'at most'} {number} characters"
     if kind in ("too_short", "too_long"):
         least = kind == "too_short"
         number = said["min_length" if least else "max_length"]
@@ -143,8 +166,7 @@ def _models(annotation: Any) -> Iterator[type[BaseModel]]:
 
 
 def _choose(given: str, allowed: Sequence[str], otherwise: str) -> str:
-    near = get_close_matches(given.lower(), allowed, n=1)
-    return f"did you mean {near[0]}?" if near else f"{otherwise} {', '.join(allowed)}"
+    return did_you_mean(given, allowed) or f"{otherwise} {', '.join(allowed)}"
 
 
 def _listed(expected: str) -> list[str]:
