@@ -17,7 +17,7 @@ from mcp_mimic.tools.arguments import Cursor, End, Limit, Start
 from mcp_mimic.tools.notes import Kind
 from mcp_mimic.tools.registry import chart_tool
 from mcp_mimic.tools.render import Line, Rendered, fit, shorten_texts
-from mcp_mimic.tools.session import CURRENT_CALL, Call
+from mcp_mimic.tools.session import Call
 from mcp_mimic.tools.shelf import NOTE_MODULE, NOTE_TABLES, Note
 from mcp_mimic.tools.text import QUOTATION, absent_module, joined, quoted, replaced_notice
 from mcp_mimic.tools.window import Window, iso, parse_window
@@ -46,7 +46,8 @@ def search_notes(
     ] = "best",
     limit: Limit = 20,
     cursor: Cursor = None,
-    call: Call = CURRENT_CALL,
+    *,
+    call: Call,
 ) -> ToolResult:
     """Passages of discharge summaries, or of radiology reports, that hold any term of the query.
 

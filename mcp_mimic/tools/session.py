@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-from fastmcp.dependencies import Depends
 from fastmcp.tools import ToolResult
 
 from mcp_mimic.chart.slice import Slice
@@ -233,12 +232,3 @@ def _as_error(answer: Rendered) -> ToolResult:
 
 current: ContextVar[Call] = ContextVar("call")
 """The call that is being answered; set by the server around each tool."""
-
-
-def current_call() -> Call:
-    """The call in progress, injected into the tools and absent from their schemas."""
-    return current.get()
-
-
-CURRENT_CALL: Call = Depends(current_call)
-"""The default of each tool's `call` argument."""
