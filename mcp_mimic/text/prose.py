@@ -1,6 +1,7 @@
 """A text with its passages and its folded form, each worked out when it is first needed."""
 
 import bisect
+from array import array
 from collections.abc import Callable, Sequence
 from functools import cached_property, lru_cache, partial
 from itertools import accumulate
@@ -44,7 +45,7 @@ class Prose:
 
     def word_count(self, passage: Passage) -> int:
         """How many words the passage has."""
-        return self.folded.count(" ", self._starts[passage.number - 1], self._end(passage))
+        return self._word_counts[passage.number - 1]
 
     def words_before(self, position: int, passage: Passage) -> int:
         """How many words of the passage stand before the one at `position` of the folded text."""
@@ -53,9 +54,12 @@ class Prose:
     def _end(self, passage: Passage) -> int:
         return self._starts[passage.number] if passage.number < len(self._starts) else len(self.folded) - 1
 
-    def holds(self, term: Term) -> bool:
-        """Whether the term begins anywhere in the text."""
-        return term.piece in self.folded
+    @cached_property
+    def _word_counts(self) -> array[int]:
+        """How many words each passage has."""
+        ends = (self._end(passage) for passage in self.passages)
+        pairs = zip(self._starts, ends, strict=True)
+        return array("l", (self.folded.count(" ", start, end) for start, end in pairs))
 
     @cached_property
     def _starts(self) -> list[int]:

@@ -7,9 +7,9 @@ texts, their order and the terms.
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from math import log
+from typing import NamedTuple
 
 from mcp_mimic.text.passages import Passage
 from mcp_mimic.text.prose import Prose
@@ -25,8 +25,7 @@ _BLANK = re.compile(r"\s+")
 _STRETCH = re.compile(r"\S+")
 
 
-@dataclass(frozen=True)
-class Hit:
+class Hit(NamedTuple):
     """A passage of the text at `place` of those that were searched, and how often each term begins in it.
 
     `position` is where the first of them begins in the folded text.
@@ -45,11 +44,12 @@ def find_passages(texts: Sequence[Prose], terms: Sequence[Term]) -> list[Hit]:
     firsts: dict[tuple[int, int], int] = {}
     rarity: dict[Term, float] = {}
     for term in terms:
-        holding = 0
+        piece, holding = term.piece, 0
         for place, prose in enumerate(texts):
-            found = prose.occurrences(term)
-            holding += bool(found)
-            for position in found:
+            if piece not in prose.folded:
+                continue
+            holding += 1
+            for position in prose.occurrences(term):
                 key = place, prose.passage_at(position).number
                 here = counts.setdefault(key, {})
                 here[term] = here.get(term, 0) + 1
@@ -65,11 +65,11 @@ def find_passages(texts: Sequence[Prose], terms: Sequence[Term]) -> list[Hit]:
 
 def _score(words_in: int, counts: Mapping[Term, int], rarity: Mapping[Term, float]) -> float:
     length = 1 - _LENGTH_WEIGHT + _LENGTH_WEIGHT * words_in / _USUAL_WORDS
-    score = sum(
+    parts = [
         rarity[term] * count * (_SATURATION + 1) / (count + _SATURATION * length)
         for term, count in counts.items()
-    )
-    return round(score, _DIGITS)
+    ]
+    return round(sum(parts), _DIGITS)
 
 
 def snippet(prose: Prose, hit: Hit) -> str:
