@@ -35,9 +35,9 @@ class Prose:
         """The text as terms are sought in it."""
         return fold(self.text)
 
-    def passage_at(self, position: int) -> Passage:
-        """The passage in which a term begins that was found at `position` of the folded text."""
-        return self.passages[max(bisect.bisect_right(self._starts, position) - 1, 0)]
+    def passage_number(self, position: int) -> int:
+        """The number of the passage in which a term begins that was found at `position` of the folded text."""
+        return bisect.bisect_right(self._starts, position) or 1
 
     def occurrences(self, term: Term) -> list[int]:
         """Where the term begins in the folded text."""

@@ -28,8 +28,13 @@ def fold(text: str) -> str:
 def words(text: str) -> list[str]:
     """The words of a text in order, case folded."""
     if text.isascii():
-        return text.lower().translate(_ASCII_WORDS).split()
+        return spaced(text).split()
     return _WORD.findall(_shown(text).casefold())
+
+
+def spaced(text: str) -> str:
+    """An ASCII text with its letters and digits where they are, in lower case, and blanks for all the rest."""
+    return text.lower().translate(_ASCII_WORDS)
 
 
 def _shown(text: str) -> str:
