@@ -6,6 +6,7 @@ texts, their order and the terms.
 """
 
 import re
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from math import log
 from typing import NamedTuple
@@ -44,11 +45,13 @@ def find_passages(texts: Sequence[Prose], terms: Sequence[Term]) -> list[Hit]:
     for term in terms:
         piece, holding = term.piece, 0
         for place, prose in enumerate(texts):
-            if piece not in prose.folded:
+            first = prose.folded.find(piece)
+            if first < 0:
                 continue
             holding += 1
-            for position in prose.occurrences(term):
-                key = place, prose.passage_number(position)
+            starts = prose.starts
+            for position in term.occurrences(prose.folded, first):
+                key = place, bisect_right(starts, position) or 1
                 here = counts.get(key)
                 if here is None:
                     counts[key], firsts[key] = {term: 1}, position

@@ -46,11 +46,11 @@ class Term(NamedTuple):
 
     piece: str
 
-    def occurrences(self, folded: str) -> list[int]:
-        """Where the term begins in a folded text."""
+    def occurrences(self, folded: str, first: int = 0) -> list[int]:
+        """Where the term begins in a folded text, from `first` on."""
         piece, step = self.piece, max(len(self.piece.rstrip()), 1)
         found: list[int] = []
-        position = folded.find(piece)
+        position = folded.find(piece, first)
         while position >= 0:
             found.append(position)
             position = folded.find(piece, position + step)
