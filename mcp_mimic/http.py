@@ -22,12 +22,11 @@ from starlette.middleware.body_limit import RequestBodyLimitMiddleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 
-from mcp_mimic.chart.slice import open_slice
 from mcp_mimic.errors import SettingsError
-from mcp_mimic.governance.grant import bind_to_store
 from mcp_mimic.governance.readers import require_readers
 from mcp_mimic.governance.sealing import GrantSealListener, SealListener
 from mcp_mimic.logs import event, logging_to_stderr
+from mcp_mimic.opening import OpenedChart, open_chart
 from mcp_mimic.server import ChartServer, create_server, server_label
 from mcp_mimic.settings import ServeSettings
 from mcp_mimic.store.store import Store
@@ -54,26 +53,27 @@ class Served(Protocol):
         """Why no call could be answered now, or None."""
 
 
-def serve(settings: ServeSettings) -> None:
+def serve(settings: ServeSettings, chart: Callable[[], OpenedChart] | None = None) -> None:
     """Serve until the client leaves (stdio) or a signal ends it; whatever is wrong is said before it starts.
 
+    `chart` returns the chart of one session, if somebody else opens it already.
     StoreError, GrantError and SettingsError name what cannot be used. After SIGTERM or Ctrl-C no call is begun,
     those in flight are finished, and audits are closed but not sealed: a session goes on when its server
     starts again, and only `mcp-mimic seal` ends it.
     """
     with logging_to_stderr(settings.log):
         if settings.grants is None:
-            _serve_one(settings)
+            _serve_one(settings, chart)
         else:
             _serve_many(settings)
 
 
-def _serve_one(settings: ServeSettings) -> None:
+def _serve_one(settings: ServeSettings, chart: Callable[[], OpenedChart] | None) -> None:
     """Serve one session over stdio or HTTP."""
     with ExitStack() as stack:
         stack.enter_context(_ended_by_signals(reads_stdin=not settings.http))
         listener = stack.enter_context(_listen(settings.host, settings.port)) if settings.http else None
-        server = stack.enter_context(open_server(settings))
+        server = stack.enter_context(open_server(settings, chart))
         if listener is None:
             asyncio.run(_run_stdio(server, settings.stop_seconds))
         else:
@@ -81,16 +81,15 @@ def _serve_one(settings: ServeSettings) -> None:
 
 
 @contextmanager
-def open_server(settings: ServeSettings) -> Iterator[ChartServer]:
+def open_server(
+    settings: ServeSettings, chart: Callable[[], OpenedChart] | None = None
+) -> Iterator[ChartServer]:
     """The server of one session that the settings describe, with its slice in memory and the store let go."""
-    grant = settings.chosen_grant()
-    store = Store.open(settings.store_folder())
-    grant = bind_to_store(grant, store.manifest.fingerprint)
-    require_readers(store.path, store.manifest.classification, settings.readers)
+    opened = open_chart(settings) if chart is None else chart()
     with ExitStack() as stack:
-        chart = stack.enter_context(open_slice(store, grant.subject_id, grant.as_of, grant.sealed_hadm_id))
+        stack.enter_context(opened.chart)
         folder = None if settings.audit is None else _audit_folder(settings.audit)
-        server = create_server(chart, grant, audit_dir=folder, corpus=settings.corpus)
+        server = create_server(opened.chart, opened.grant, audit_dir=folder, corpus=settings.corpus)
         stack.callback(server.close)
         if folder is not None:
             stack.enter_context(SealListener(folder, server.seal))
@@ -100,7 +99,7 @@ def open_server(settings: ServeSettings) -> Iterator[ChartServer]:
                 "no audit is kept and no report taken: name a folder with --audit",
                 level=logging.WARNING,
             )
-        _tell_readers(store, settings)
+        _tell_readers(opened.store, settings)
         yield server
 
 

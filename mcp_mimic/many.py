@@ -15,10 +15,9 @@ from mcp_types import CallToolRequestParams, ListToolsRequest
 from mcp_mimic.authentication import BearerAuth, current_grant
 from mcp_mimic.contract import Grant
 from mcp_mimic.errors import ChartServerError, GrantError, SettingsError, StoreError, ToolError
-from mcp_mimic.governance.decision import grants_tool
 from mcp_mimic.governance.redaction import audited_tool
 from mcp_mimic.logs import Flood, event
-from mcp_mimic.server import INSTRUCTIONS, SERVER_NAME, answered, server_version
+from mcp_mimic.server import INSTRUCTIONS, SERVER_NAME, answered, granted_tools, server_version
 from mcp_mimic.sessions import SessionOpener, Sessions
 from mcp_mimic.tools.catalogue import all_tools
 from mcp_mimic.tools.session import refusal
@@ -59,23 +58,22 @@ class BearerGate(Middleware):
 
     async def on_list_tools(
         self,
-        context: MiddlewareContext[ListToolsRequest],
-        call_next: CallNext[ListToolsRequest, Sequence[Tool]],
+        context: MiddlewareContext[ListToolsRequest],  # noqa: ARG002 the framework passes both by name
+        call_next: CallNext[ListToolsRequest, Sequence[Tool]],  # noqa: ARG002
     ) -> Sequence[Tool]:
         """The tools that the grant includes."""
-        grant = current_grant()
-        return [tool for tool in await call_next(context) if grants_tool(grant, tool.name)]
+        return granted_tools(current_grant())
 
     async def on_call_tool(
         self,
         context: MiddlewareContext[CallToolRequestParams],
-        call_next: CallNext[CallToolRequestParams, ToolResult],
+        call_next: CallNext[CallToolRequestParams, ToolResult],  # noqa: ARG002
     ) -> ToolResult:
         """Answer the call in its grant's session, or say why there is none."""
         grant = current_grant()
         try:
             async with self._sessions.lease(grant) as session:
-                return await answered(session, context, call_next)
+                return await answered(session, context.message)
         except (ChartServerError, OSError, MemoryError, duckdb.Error) as error:
             return _unopened(grant, context.message.name, error)
 

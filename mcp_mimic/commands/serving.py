@@ -2,6 +2,7 @@
 
 import gc
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -74,13 +75,17 @@ def serve(
     given = dict(locals())
     # What is loaded to serve stays loaded: looking for rubbish in it would cost a tenth of the start.
     gc.disable()
-    from mcp_mimic import http as transport
-    from mcp_mimic.tools.catalogue import all_tools
+    from mcp_mimic.opening import opening
 
-    all_tools()
-    gc.freeze()
-    gc.enable()
-    transport.serve(settings_of(given).settings)
+    told = settings_of(given).settings
+    with nullcontext(None) if told.grants else opening(told) as chart:
+        from mcp_mimic import http as transport
+        from mcp_mimic.tools.catalogue import all_tools
+
+        all_tools()
+        gc.freeze()
+        gc.enable()
+        transport.serve(told, chart)
 
 
 def settings(context: typer.Context, json: Json = False) -> None:

@@ -21,6 +21,8 @@ _HIDDEN_OTHERS = re.compile(
 )
 """Marks, letters and symbols that show as nothing, though their category does not say so."""
 _ID_SHAPE = re.compile(rf"\b({'|'.join(EID_KINDS)}):(?=[A-Za-z0-9._-]*[0-9]|(?<=policy:)[A-Za-z])")
+_ID_COLON = re.compile(rf"[{''.join(sorted({kind[-1] for kind in EID_KINDS}))}]:")
+"""What every id shape holds, and no time of day."""
 _LINE_END = re.compile(r"\r\n?")
 
 
@@ -33,8 +35,8 @@ def is_hidden(character: str) -> bool:
 
 def neutralise(text: str) -> tuple[str, int]:
     """The text made harmless, its lines kept, and how many characters were replaced."""
-    if text.isascii() and text.isprintable() and ":" not in text:
-        return text, 0
+    if text.isascii() and text.isprintable():
+        return _without_ids(text)
     replaced = 0
 
     def character(match: re.Match[str]) -> str:
@@ -46,22 +48,26 @@ def neutralise(text: str) -> tuple[str, int]:
 
     if "\r" in text:
         text = _LINE_END.sub("\n", text)
-    text = _UNUSUAL.sub(character, text)
-    if ":" not in text:
-        return text, replaced
-    text, ids = _ID_SHAPE.subn(rf"\1{COLON}", text)
+    text, ids = _without_ids(_UNUSUAL.sub(character, text))
     return text, replaced + ids
+
+
+def _without_ids(text: str) -> tuple[str, int]:
+    return _ID_SHAPE.subn(rf"\1{COLON}", text) if _ID_COLON.search(text) else (text, 0)
 
 
 def neutralise_values(value: Any) -> tuple[Any, int]:
     """The same for every text in a value of JSON's types, names of keys excepted."""
     if isinstance(value, str):
         return neutralise(value)
-    if value is None or isinstance(value, int | float):
+    if value is None or isinstance(value, (int, float)):
         return value, 0
     if isinstance(value, Mapping):
-        pairs = {name: neutralise_values(item) for name, item in value.items()}
-        return {name: item for name, (item, _) in pairs.items()}, sum(count for _, count in pairs.values())
+        harmless, replaced = {}, 0
+        for name, item in value.items():
+            harmless[name], count = neutralise_values(item)
+            replaced += count
+        return harmless, replaced
     if isinstance(value, Sequence):
         items = [neutralise_values(item) for item in value]
         return [item for item, _ in items], sum(count for _, count in items)

@@ -1,13 +1,13 @@
 """A text with its passages and its folded form, each worked out when it is first needed."""
 
-import bisect
+from array import array
 from collections.abc import Callable, Sequence
 from functools import cached_property, lru_cache, partial
 from itertools import accumulate
 
 from mcp_mimic.text.passages import Passage, cut_passages
 from mcp_mimic.text.sections import Section, note_sections
-from mcp_mimic.text.words import Term, fold
+from mcp_mimic.text.words import fold
 
 type Sectioning = Callable[[str], Sequence[Section]]
 
@@ -34,32 +34,30 @@ class Prose:
         """The text as terms are sought in it."""
         return fold(self.text)
 
-    def passage_at(self, position: int) -> Passage:
-        """The passage in which a term begins that was found at `position` of the folded text."""
-        return self.passages[max(bisect.bisect_right(self._starts, position) - 1, 0)]
-
-    def occurrences(self, term: Term) -> list[int]:
-        """Where the term begins in the folded text."""
-        return term.occurrences(self.folded)
-
     def word_count(self, passage: Passage) -> int:
         """How many words the passage has."""
-        return self.folded.count(" ", self._starts[passage.number - 1], self._end(passage))
+        return self._word_counts[passage.number - 1]
 
     def words_before(self, position: int, passage: Passage) -> int:
         """How many words of the passage stand before the one at `position` of the folded text."""
-        return self.folded.count(" ", self._starts[passage.number - 1], position + 1) - 1
+        return self.folded.count(" ", self.starts[passage.number - 1], position + 1) - 1
 
     def _end(self, passage: Passage) -> int:
-        return self._starts[passage.number] if passage.number < len(self._starts) else len(self.folded) - 1
-
-    def holds(self, term: Term) -> bool:
-        """Whether the term begins anywhere in the text."""
-        return term.piece in self.folded
+        return self.starts[passage.number] if passage.number < len(self.starts) else len(self.folded) - 1
 
     @cached_property
-    def _starts(self) -> list[int]:
-        """Where each passage begins in the folded text: at the blank before its first word."""
+    def _word_counts(self) -> array[int]:
+        """How many words each passage has."""
+        ends = (self._end(passage) for passage in self.passages)
+        pairs = zip(self.starts, ends, strict=True)
+        return array("l", (self.folded.count(" ", start, end) for start, end in pairs))
+
+    @cached_property
+    def starts(self) -> list[int]:
+        """Where each passage begins in the folded text: at the blank before its first word.
+
+        A term that was found there is of the last passage that begins before it or with it.
+        """
         lengths = [len(fold(passage.of(self.text))) - 1 for passage in self.passages]
         return list(accumulate(lengths[:-1], initial=0))
 

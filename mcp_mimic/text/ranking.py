@@ -6,27 +6,25 @@ texts, their order and the terms.
 """
 
 import re
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from itertools import islice
 from math import log
+from typing import NamedTuple
 
 from mcp_mimic.text.passages import Passage
 from mcp_mimic.text.prose import Prose
-from mcp_mimic.text.words import Term, words
+from mcp_mimic.text.words import Term, spaced, words
 
 _SATURATION, _LENGTH_WEIGHT, _USUAL_WORDS = 1.2, 0.75, 100
 _DIGITS = 9
 """Scores are compared to so many digits, so that no machine's arithmetic decides."""
 
 _BEFORE, _AFTER = 80, 200
-_ASCII_WORD = re.compile(r"[A-Za-z0-9]+")
 _BLANK = re.compile(r"\s+")
 _STRETCH = re.compile(r"\S+")
 
 
-@dataclass(frozen=True)
-class Hit:
+class Hit(NamedTuple):
     """A passage of the text at `place` of those that were searched, and how often each term begins in it.
 
     `position` is where the first of them begins in the folded text.
@@ -45,15 +43,22 @@ def find_passages(texts: Sequence[Prose], terms: Sequence[Term]) -> list[Hit]:
     firsts: dict[tuple[int, int], int] = {}
     rarity: dict[Term, float] = {}
     for term in terms:
-        holding = 0
+        piece, holding = term.piece, 0
         for place, prose in enumerate(texts):
-            found = prose.occurrences(term)
-            holding += bool(found)
-            for position in found:
-                key = place, prose.passage_at(position).number
-                here = counts.setdefault(key, {})
+            first = prose.folded.find(piece)
+            if first < 0:
+                continue
+            holding += 1
+            starts = prose.starts
+            for position in term.occurrences(prose.folded, first):
+                key = place, bisect_right(starts, position) or 1
+                here = counts.get(key)
+                if here is None:
+                    counts[key], firsts[key] = {term: 1}, position
+                    continue
                 here[term] = here.get(term, 0) + 1
-                firsts[key] = min(position, firsts.get(key, position))
+                if position < firsts[key]:
+                    firsts[key] = position
         rarity[term] = log(1 + (len(texts) - holding + 0.5) / (holding + 0.5))
     hits = []
     for (place, number), here in counts.items():
@@ -65,11 +70,11 @@ def find_passages(texts: Sequence[Prose], terms: Sequence[Term]) -> list[Hit]:
 
 def _score(words_in: int, counts: Mapping[Term, int], rarity: Mapping[Term, float]) -> float:
     length = 1 - _LENGTH_WEIGHT + _LENGTH_WEIGHT * words_in / _USUAL_WORDS
-    score = sum(
+    parts = [
         rarity[term] * count * (_SATURATION + 1) / (count + _SATURATION * length)
         for term, count in counts.items()
-    )
-    return round(score, _DIGITS)
+    ]
+    return round(sum(parts), _DIGITS)
 
 
 def snippet(prose: Prose, hit: Hit) -> str:
@@ -92,8 +97,9 @@ def snippet(prose: Prose, hit: Hit) -> str:
 def _word(text: str, wanted: int) -> tuple[int, int]:
     """Where the word of that number stands, from 1; the stretch around it where characters do not show."""
     if text.isascii():
-        word = next(islice(_ASCII_WORD.finditer(text), wanted - 1, None), None)
-        return word.span() if word else (0, 0)
+        rest = spaced(text).split(None, wanted - 1)[wanted - 1 :]
+        start = len(text) - len(rest[0]) if rest else 0
+        return (start, start + len(rest[0].split(None, 1)[0])) if rest else (0, 0)
     seen = 0
     for stretch in _STRETCH.finditer(text):
         seen += len(words(stretch[0]))

@@ -6,7 +6,7 @@ at either end, so that a term of whole words is a piece of the folded text, and 
 """
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from mcp_mimic.errors import ToolError
 from mcp_mimic.text.neutral import is_hidden
@@ -28,27 +28,32 @@ def fold(text: str) -> str:
 def words(text: str) -> list[str]:
     """The words of a text in order, case folded."""
     if text.isascii():
-        return text.lower().translate(_ASCII_WORDS).split()
+        return spaced(text).split()
     return _WORD.findall(_shown(text).casefold())
+
+
+def spaced(text: str) -> str:
+    """An ASCII text with its letters and digits where they are, in lower case, and blanks for all the rest."""
+    return text.lower().translate(_ASCII_WORDS)
 
 
 def _shown(text: str) -> str:
     return "".join(character for character in text if character.isspace() or not is_hidden(character))
 
 
-@dataclass(frozen=True)
-class Term:
+class Term(NamedTuple):
     """What is looked for: `piece` of a folded text. Without a blank at an end, a word may go on there."""
 
     piece: str
 
-    def occurrences(self, folded: str) -> list[int]:
-        """Where the term begins in a folded text."""
+    def occurrences(self, folded: str, first: int = 0) -> list[int]:
+        """Where the term begins in a folded text, from `first` on."""
+        piece, step = self.piece, max(len(self.piece.rstrip()), 1)
         found: list[int] = []
-        position = folded.find(self.piece)
+        position = folded.find(piece, first)
         while position >= 0:
             found.append(position)
-            position = folded.find(self.piece, position + max(len(self.piece.rstrip()), 1))
+            position = folded.find(piece, position + step)
         return found
 
     def __str__(self) -> str:

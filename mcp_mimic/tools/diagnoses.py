@@ -8,7 +8,7 @@ from pydantic import Field
 from mcp_mimic.tools.arguments import Cursor, End, Limit, Names, Order, Start
 from mcp_mimic.tools.reading import Page, read_rows
 from mcp_mimic.tools.registry import read_tool
-from mcp_mimic.tools.session import CURRENT_CALL, Call
+from mcp_mimic.tools.session import Call
 
 _TABLES = {"icd": "hosp.diagnoses_icd", "drg": "hosp.drgcodes"}
 
@@ -25,7 +25,8 @@ def get_diagnoses(
     order: Order = "newest",
     limit: Limit = 100,
     cursor: Cursor = None,
-    call: Call = CURRENT_CALL,
+    *,
+    call: Call,
 ) -> ToolResult:
     """Diagnoses (hosp.diagnoses_icd) or billing groups (hosp.drgcodes), by the discharge of their admission.
 

@@ -9,7 +9,7 @@ from mcp_mimic.tools.arguments import Cursor, End, Limit, Names, Order, Start
 from mcp_mimic.tools.query import Row
 from mcp_mimic.tools.reading import Page, read_rows
 from mcp_mimic.tools.registry import read_tool
-from mcp_mimic.tools.session import CURRENT_CALL, Call
+from mcp_mimic.tools.session import Call
 
 _LINES = tuple(f"report_{number}" for number in range(18))
 
@@ -22,7 +22,8 @@ def get_ecgs(
     order: Order = "newest",
     limit: Limit = 100,
     cursor: Cursor = None,
-    call: Call = CURRENT_CALL,
+    *,
+    call: Call,
 ) -> ToolResult:
     """Electrocardiograms (ecg.machine_measurements) by their time: intervals, axes, and the machine's report.
 

@@ -9,7 +9,7 @@ from mcp_mimic.errors import ToolError
 from mcp_mimic.tools.arguments import Cursor, End, Limit, Names, Order, Start
 from mcp_mimic.tools.reading import Page, read_rows
 from mcp_mimic.tools.registry import read_tool
-from mcp_mimic.tools.session import CURRENT_CALL, Call
+from mcp_mimic.tools.session import Call
 from mcp_mimic.tools.sources import SOURCES
 
 _TABLES = {"measurements": "echo.structured_measurement", "studies": "echo.study_list"}
@@ -29,7 +29,8 @@ def get_echos(
     order: Order = "newest",
     limit: Limit = 100,
     cursor: Cursor = None,
-    call: Call = CURRENT_CALL,
+    *,
+    call: Call,
 ) -> ToolResult:
     """Echocardiograms: structured measurements by their time, or the studies in which images were taken.
 

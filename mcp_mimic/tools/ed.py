@@ -9,7 +9,7 @@ from mcp_mimic.errors import ToolError
 from mcp_mimic.tools.arguments import Cursor, End, Limit, Names, Order, Start
 from mcp_mimic.tools.reading import Page, read_rows
 from mcp_mimic.tools.registry import read_tool
-from mcp_mimic.tools.session import CURRENT_CALL, Call
+from mcp_mimic.tools.session import Call
 from mcp_mimic.tools.sources import SOURCES
 
 _TABLES = {
@@ -28,7 +28,8 @@ def list_ed_visits(
     order: Order = "newest",
     limit: Limit = 100,
     cursor: Cursor = None,
-    call: Call = CURRENT_CALL,
+    *,
+    call: Call,
 ) -> ToolResult:
     """Visits to the emergency department (ed.edstays) by arrival, with transport, end and disposition.
 
@@ -54,7 +55,8 @@ def get_ed_records(
     order: Order = "newest",
     limit: Limit = 100,
     cursor: Cursor = None,
-    call: Call = CURRENT_CALL,
+    *,
+    call: Call,
 ) -> ToolResult:
     """What one record of the emergency department holds, by time; stay_id says of which visit.
 

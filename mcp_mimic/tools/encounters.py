@@ -8,7 +8,7 @@ from pydantic import Field
 from mcp_mimic.tools.arguments import Cursor, End, Limit, Order, Start
 from mcp_mimic.tools.reading import Page, read_rows
 from mcp_mimic.tools.registry import read_tool
-from mcp_mimic.tools.session import CURRENT_CALL, Call
+from mcp_mimic.tools.session import Call
 
 _TABLES = {
     "admissions": "hosp.admissions",
@@ -29,7 +29,8 @@ def list_encounters(
     order: Order = "newest",
     limit: Limit = 100,
     cursor: Cursor = None,
-    call: Call = CURRENT_CALL,
+    *,
+    call: Call,
 ) -> ToolResult:
     """Hospital admissions, transfers between units, changes of service, or ICU stays, by their beginning.
 

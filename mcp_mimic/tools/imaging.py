@@ -12,7 +12,7 @@ from mcp_mimic.tools.arguments import Cursor, End, Limit, Names, Order, Start
 from mcp_mimic.tools.query import Row
 from mcp_mimic.tools.reading import Page, read_rows
 from mcp_mimic.tools.registry import read_tool
-from mcp_mimic.tools.session import CURRENT_CALL, Call
+from mcp_mimic.tools.session import Call
 
 _TABLES = {"images": "cxr.metadata", "labels": "cxr.chexpert"}
 _MEANINGS = {1.0: "positive", 0.0: "negative", -1.0: "uncertain"}
@@ -30,7 +30,8 @@ def get_imaging(
     order: Order = "newest",
     limit: Limit = 100,
     cursor: Cursor = None,
-    call: Call = CURRENT_CALL,
+    *,
+    call: Call,
 ) -> ToolResult:
     """Chest radiographs (cxr.metadata) or the CheXpert labels of their reports (cxr.chexpert), by the study's time.
 

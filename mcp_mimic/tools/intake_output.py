@@ -8,7 +8,7 @@ from pydantic import Field
 from mcp_mimic.tools.arguments import Cursor, End, Items, Limit, Order, Start
 from mcp_mimic.tools.reading import Page, read_rows
 from mcp_mimic.tools.registry import read_tool
-from mcp_mimic.tools.session import CURRENT_CALL, Call
+from mcp_mimic.tools.session import Call
 
 _TABLES = {"output": "icu.outputevents", "intake": "icu.inputevents", "ingredients": "icu.ingredientevents"}
 
@@ -27,7 +27,8 @@ def get_intake_output(
     order: Order = "newest",
     limit: Limit = 100,
     cursor: Cursor = None,
-    call: Call = CURRENT_CALL,
+    *,
+    call: Call,
 ) -> ToolResult:
     """ICU intake and output: measured outputs by charttime, inputs and their ingredients by starttime.
 

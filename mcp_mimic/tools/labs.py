@@ -5,7 +5,7 @@ from fastmcp.tools import ToolResult
 from mcp_mimic.tools.arguments import Cursor, End, Items, Limit, Order, Start
 from mcp_mimic.tools.reading import Page, read_rows
 from mcp_mimic.tools.registry import read_tool
-from mcp_mimic.tools.session import CURRENT_CALL, Call
+from mcp_mimic.tools.session import Call
 
 
 @read_tool
@@ -16,7 +16,8 @@ def get_labs(
     order: Order = "newest",
     limit: Limit = 100,
     cursor: Cursor = None,
-    call: Call = CURRENT_CALL,
+    *,
+    call: Call,
 ) -> ToolResult:
     """Laboratory results (hosp.labevents) by the time the specimen was drawn.
 

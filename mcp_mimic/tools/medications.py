@@ -9,7 +9,7 @@ from mcp_mimic.errors import ToolError
 from mcp_mimic.tools.arguments import AsItems, Cursor, End, ItemId, Limit, Names, Order, Start
 from mcp_mimic.tools.reading import Page, read_rows
 from mcp_mimic.tools.registry import read_tool
-from mcp_mimic.tools.session import CURRENT_CALL, Call
+from mcp_mimic.tools.session import Call
 
 _TABLES = {
     "administrations": "hosp.emar",
@@ -39,7 +39,8 @@ def get_medications(
     order: Order = "newest",
     limit: Limit = 100,
     cursor: Cursor = None,
-    call: Call = CURRENT_CALL,
+    *,
+    call: Call,
 ) -> ToolResult:
     """Medications by record: doses given (hosp.emar), ICU infusions, orders, or dispensing records.
 

@@ -8,7 +8,7 @@ from pydantic import Field
 from mcp_mimic.tools.arguments import AsList, Cursor, End, Limit, Order, Start, Text
 from mcp_mimic.tools.reading import Page, read_rows
 from mcp_mimic.tools.registry import read_tool
-from mcp_mimic.tools.session import CURRENT_CALL, Call
+from mcp_mimic.tools.session import Call
 
 
 @read_tool
@@ -23,7 +23,8 @@ def get_microbiology(
     order: Order = "newest",
     limit: Limit = 100,
     cursor: Cursor = None,
-    call: Call = CURRENT_CALL,
+    *,
+    call: Call,
 ) -> ToolResult:
     """Microbiology (hosp.microbiologyevents) by the time of the draw, or its day where no time is known.
 

@@ -19,7 +19,7 @@ from mcp_mimic.tools.query import Row
 from mcp_mimic.tools.reading import Page, read_rows
 from mcp_mimic.tools.registry import chart_tool, read_tool
 from mcp_mimic.tools.render import Line, Rendered, fit, shorten_texts
-from mcp_mimic.tools.session import CURRENT_CALL, Call
+from mcp_mimic.tools.session import Call
 from mcp_mimic.tools.shelf import NOTE_MODULE, NOTE_TABLES, Note
 from mcp_mimic.tools.text import QUOTATION, absent_module, joined, quoted, replaced_notice
 from mcp_mimic.tools.window import iso
@@ -41,7 +41,8 @@ def list_notes(
     order: Order = "newest",
     limit: Limit = 100,
     cursor: Cursor = None,
-    call: Call = CURRENT_CALL,
+    *,
+    call: Call,
 ) -> ToolResult:
     """Discharge summaries or radiology reports by their time, with type, length, sections, and a report's exams.
 
@@ -84,7 +85,8 @@ def read_note(
     ] = None,
     limit: Annotated[int, Field(ge=1, le=1000, description="Most passages a page.")] = 100,
     cursor: Cursor = None,
-    call: Call = CURRENT_CALL,
+    *,
+    call: Call,
 ) -> ToolResult:
     """A note of this chart, whole, one section of it, or one passage, as quoted text of the record.
 

@@ -8,7 +8,7 @@ from pydantic import Field
 from mcp_mimic.tools.arguments import Cursor, End, Items, Limit, Order, Start
 from mcp_mimic.tools.reading import Page, read_rows
 from mcp_mimic.tools.registry import read_tool
-from mcp_mimic.tools.session import CURRENT_CALL, Call
+from mcp_mimic.tools.session import Call
 
 _TABLES = {"charted": "icu.chartevents", "dates": "icu.datetimeevents", "outpatient": "hosp.omr"}
 
@@ -25,7 +25,8 @@ def get_observations(
     order: Order = "newest",
     limit: Limit = 100,
     cursor: Cursor = None,
-    call: Call = CURRENT_CALL,
+    *,
+    call: Call,
 ) -> ToolResult:
     """Vital signs, weights, scores and settings (icu.chartevents), dates (icu.datetimeevents), or hosp.omr.
 

@@ -14,7 +14,7 @@ from mcp_mimic.tools.filters import Filter
 from mcp_mimic.tools.query import Paging, plain
 from mcp_mimic.tools.registry import chart_tool
 from mcp_mimic.tools.render import Line, Rendered, fit, shorten_texts
-from mcp_mimic.tools.session import CURRENT_CALL, Call
+from mcp_mimic.tools.session import Call
 from mcp_mimic.tools.sources import SOURCES
 from mcp_mimic.tools.text import SEPARATOR, clean, harmless_line, joined
 from mcp_mimic.tools.window import Window, iso
@@ -38,7 +38,7 @@ class _Overview:
 
 
 @partial(chart_tool, answer=OverviewAnswer)
-def get_patient_overview(call: Call = CURRENT_CALL) -> ToolResult:
+def get_patient_overview(*, call: Call) -> ToolResult:
     """Sex, age, the as-of time, known encounters, and what each source holds with its first and last time.
 
     Start here. Nothing after the as-of time is known; modules that this store lacks are named, and

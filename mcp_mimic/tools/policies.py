@@ -19,7 +19,7 @@ from mcp_mimic.tools.arguments import Cursor
 from mcp_mimic.tools.note_search import Query
 from mcp_mimic.tools.registry import chart_tool
 from mcp_mimic.tools.render import Line, Rendered, fit, shorten_texts
-from mcp_mimic.tools.session import CURRENT_CALL, Call
+from mcp_mimic.tools.session import Call
 from mcp_mimic.tools.text import QUOTATION, clean, joined, quoted, replaced_notice
 
 _NO_CORPUS = "this server has no policy documents"
@@ -30,7 +30,8 @@ def search_policies(
     query: Annotated[Query | None, Field(description="As in search_notes. Omit: list the documents.")] = None,
     limit: Annotated[int, Field(ge=1, le=200, description="Most sections a page.")] = 20,
     cursor: Cursor = None,
-    call: Call = CURRENT_CALL,
+    *,
+    call: Call,
 ) -> ToolResult:
     """The policy documents of this session with their sections, and the sections that hold a term of the query.
 
@@ -67,7 +68,8 @@ def read_policy(
     ] = None,
     limit: Annotated[int, Field(ge=1, le=1000, description="Most sections a page.")] = 100,
     cursor: Cursor = None,
-    call: Call = CURRENT_CALL,
+    *,
+    call: Call,
 ) -> ToolResult:
     """A policy document of this session, whole or one section, as quoted text with the id of each section.
 

@@ -8,7 +8,7 @@ from pydantic import Field
 from mcp_mimic.tools.arguments import Cursor, End, Items, Limit, Order, Start
 from mcp_mimic.tools.reading import Page, read_rows
 from mcp_mimic.tools.registry import read_tool
-from mcp_mimic.tools.session import CURRENT_CALL, Call
+from mcp_mimic.tools.session import Call
 
 _TABLES = {"bedside": "icu.procedureevents", "coded": "hosp.procedures_icd", "billed": "hosp.hcpcsevents"}
 
@@ -25,7 +25,8 @@ def get_procedures(
     order: Order = "newest",
     limit: Limit = 100,
     cursor: Cursor = None,
-    call: Call = CURRENT_CALL,
+    *,
+    call: Call,
 ) -> ToolResult:
     """Procedures: at the ICU bedside by starttime (lines, dialysis, ventilation, imaging), coded, or billed.
 

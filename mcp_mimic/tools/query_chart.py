@@ -21,7 +21,7 @@ from mcp_mimic.errors import ToolError
 from mcp_mimic.text.neutral import neutralise, neutralise_values
 from mcp_mimic.tools.registry import chart_tool
 from mcp_mimic.tools.render import Line, Rendered, fit, shorten_texts
-from mcp_mimic.tools.session import CURRENT_CALL, Call
+from mcp_mimic.tools.session import Call
 from mcp_mimic.tools.text import SEPARATOR, absent_module, clean, quoted, replaced_notice
 
 MAX_SQL = 20_000
@@ -48,7 +48,8 @@ async def _answer_query(
         str,
         Field(min_length=1, max_length=MAX_SQL, description="One SELECT in DuckDB's dialect."),
     ],
-    call: Call = CURRENT_CALL,
+    *,
+    call: Call,
 ) -> ToolResult:
     """Answer one SELECT over this patient's chart, for counting and joining what the other tools read.
 

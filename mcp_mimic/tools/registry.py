@@ -11,7 +11,7 @@ from mcp_types import ToolAnnotations
 
 from mcp_mimic.errors import ToolError
 from mcp_mimic.tools.answers import RowsAnswer, published_schema
-from mcp_mimic.tools.session import Call
+from mcp_mimic.tools.session import Call, current
 
 logger = logging.getLogger(__name__)
 
@@ -24,20 +24,23 @@ REFUSALS = ("grant.", "limits.", "query.")
 def chart_tool(function: ToolFunction, *, answer: Any, read_only: bool = True) -> ToolFunction:
     """Mark `function` as a tool whose structured result is `answer`; what it raises becomes an answer too.
 
-    The function takes the call in progress as `call`, which clients do not see. It may be asynchronous.
+    The function takes the call in progress as `call`, which clients neither see nor can give. It may be
+    asynchronous.
     """
 
     @wraps(function)
-    def guarded(*, call: Call, **arguments: Any) -> Any:
+    def guarded(**arguments: Any) -> Any:
+        call = current.get()
         try:
-            return function(call=call, **arguments)
+            return function(**arguments, call=call)
         except Exception as error:  # noqa: BLE001 a bug too must be audited
             return _failed(call, error)
 
     @wraps(function)
-    async def awaited(*, call: Call, **arguments: Any) -> Any:
+    async def awaited(**arguments: Any) -> Any:
+        call = current.get()
         try:
-            return await function(call=call, **arguments)  # type: ignore[misc]
+            return await function(**arguments, call=call)  # type: ignore[misc]
         except Exception as error:  # noqa: BLE001
             return _failed(call, error)
 
@@ -45,12 +48,21 @@ def chart_tool(function: ToolFunction, *, answer: Any, read_only: bool = True) -
         read_only_hint=read_only, destructive_hint=False, idempotent_hint=True, open_world_hint=False
     )
     chosen = awaited if inspect.iscoroutinefunction(function) else guarded
+    _hide_call(chosen)
     # A docstring that the framework finds makes it load a parser of docstrings, a tenth of the server's start.
     description, chosen.__doc__ = inspect.getdoc(function), None
     marked: ToolFunction = tool(
         description=description, output_schema=published_schema(answer), annotations=marks
     )(chosen)
     return marked
+
+
+def _hide_call(wrapper: Callable[..., Any]) -> None:
+    """Leave `call` out of what the framework sees: to inject it there would cost a tenth of a call."""
+    signature = inspect.signature(wrapper)
+    shown = [of for name, of in signature.parameters.items() if name != "call"]
+    wrapper.__signature__ = signature.replace(parameters=shown)  # type: ignore[attr-defined]
+    wrapper.__annotations__ = {name: of for name, of in wrapper.__annotations__.items() if name != "call"}
 
 
 def _failed(call: Call, error: Exception) -> ToolResult:

@@ -11,7 +11,7 @@ from mcp_mimic.tools.answers import ItemsAnswer
 from mcp_mimic.tools.arguments import Text
 from mcp_mimic.tools.registry import chart_tool
 from mcp_mimic.tools.render import Line, Rendered, fit, shorten_texts
-from mcp_mimic.tools.session import CURRENT_CALL, Call
+from mcp_mimic.tools.session import Call
 from mcp_mimic.tools.sources import SOURCES
 from mcp_mimic.tools.text import SEPARATOR, clean, joined
 from mcp_mimic.tools.vocabulary import Entry, suggest
@@ -53,7 +53,8 @@ def search_items(
         SearchableTable | None, Field(description="Only this official table. Omit: every table.")
     ] = None,
     limit: Annotated[int, Field(ge=1, le=200, description="Most entries to return.")] = 40,
-    call: Call = CURRENT_CALL,
+    *,
+    call: Call,
 ) -> ToolResult:
     """Find the items, drug names and specimens that this patient's chart has, with how often and when.
 

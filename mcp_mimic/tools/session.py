@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-from fastmcp.dependencies import Depends
 from fastmcp.tools import ToolResult
+from mcp_types import TextContent
 
 from mcp_mimic.chart.slice import Slice
 from mcp_mimic.contract import Grant
@@ -187,7 +187,7 @@ class Call:
         """Commit an answer; `render` receives the call's id, `publish` is called once it is audited."""
         answer = self.session.commit(self, "ok", None, render, publish)
         self.outcome = "ok"
-        return ToolResult(content=answer.text, structured_content=dict(answer.structured))
+        return _result(answer)
 
     def fail(self, outcome: str, rule: str, message: str, remedy: str) -> ToolResult:
         """Commit a refusal (`refused`) or an error (`error`); it is answered even if it cannot be audited."""
@@ -228,17 +228,16 @@ def _problem(call: str | None, problem: Mapping[str, str]) -> Rendered:
 
 
 def _as_error(answer: Rendered) -> ToolResult:
-    return ToolResult(content=answer.text, structured_content=dict(answer.structured), is_error=True)
+    return _result(answer, is_error=True)
+
+
+def _result(answer: Rendered, *, is_error: bool = False) -> ToolResult:
+    """The answer as the framework passes it on; it is JSON already, which an ordinary result is written as and read."""
+    text = TextContent(type="text", text=answer.text)
+    return ToolResult.model_construct(
+        content=[text], structured_content=dict(answer.structured), meta=None, is_error=is_error
+    )
 
 
 current: ContextVar[Call] = ContextVar("call")
 """The call that is being answered; set by the server around each tool."""
-
-
-def current_call() -> Call:
-    """The call in progress, injected into the tools and absent from their schemas."""
-    return current.get()
-
-
-CURRENT_CALL: Call = Depends(current_call)
-"""The default of each tool's `call` argument."""

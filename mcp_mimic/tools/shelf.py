@@ -49,6 +49,13 @@ class Note:
         return after_start and (window.reaches_as_of or self.moment <= window.end)
 
 
+def notes_in(notes: Sequence[Note], window: Window) -> Sequence[Note]:
+    """The notes of the window."""
+    if window.start is None and window.reaches_as_of:
+        return notes
+    return [note for note in notes if note.lies_in(window)]
+
+
 def read_notes(cursor: duckdb.DuckDBPyConnection, table: str) -> tuple[Note, ...]:
     """Every note of one table, newest first; those without a time last."""
     source = SOURCES[table]

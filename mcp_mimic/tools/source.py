@@ -5,6 +5,7 @@ All expressions are SQL over the alias `r` of the table's rows in a slice, and o
 """
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 LAST_SECOND = "interval '86399 seconds'"
 
@@ -66,3 +67,18 @@ class Source:
     def last_moment(self) -> str:
         """The latest moment that a row can mean; its event time unless only the day is known."""
         return self.latest or self.time
+
+    @cached_property
+    def label_column(self) -> str:
+        """The column that the label is, if it is one."""
+        return _own_column(self.label or "")
+
+    @cached_property
+    def not_cells(self) -> frozenset[str]:
+        """The columns that a line shows in another place, or not at all."""
+        ahead = ("eid", "label", "detail", "itemid", _own_column(self.time), self.label_column)
+        return frozenset((*ahead, *self.quiet, *self.units.values()))
+
+
+def _own_column(expression: str) -> str:
+    return expression.removeprefix("r.").removesuffix("::timestamp")

@@ -16,7 +16,7 @@ from mcp_mimic.governance.audit import REPORT_FILE
 from mcp_mimic.tools.answers import RecordedAnswer
 from mcp_mimic.tools.registry import chart_tool
 from mcp_mimic.tools.render import Rendered
-from mcp_mimic.tools.session import CURRENT_CALL, Call
+from mcp_mimic.tools.session import Call
 
 MAX_REPORT_BYTES = 65_536
 
@@ -24,7 +24,8 @@ MAX_REPORT_BYTES = 65_536
 @partial(chart_tool, answer=RecordedAnswer, read_only=False)
 def submit_determination(
     report: Annotated[str, Field(min_length=1, description="The whole report, Markdown, at most 64 KB.")],
-    call: Call = CURRENT_CALL,
+    *,
+    call: Call,
 ) -> ToolResult:
     r"""Hand in the report: its reasoning with citations such as [lab:123], and one answer heading.
 

@@ -56,8 +56,10 @@ def quoted(value: Any) -> str:
 
 def harmless_line(source: Source, moment: datetime | None, row: Row) -> Line:
     """A row in both its forms, its texts neutralised."""
-    values, replaced = neutralise_values({name: value for name, value in row.items() if name != "eid"})
-    harmless: Row = {"eid": row["eid"]} | values
+    values = dict(row)
+    eid = values.pop("eid")
+    values, replaced = neutralise_values(values)
+    harmless: Row = {"eid": eid} | values
     return Line(row_line(source, moment, harmless), harmless, replaced)
 
 
@@ -100,9 +102,11 @@ def _cell(value: Any, *, free: bool = False) -> str:
     """A value as it stands in a cell; quoted if it was written freely, or could be taken for more than a value."""
     if isinstance(value, list):
         return quoted("; ".join(map(str, value)))
-    if isinstance(value, str) and not (_NUMBER if free else _PLAIN).fullmatch(value):
+    if not isinstance(value, str):
+        return clean(value)
+    if not (_NUMBER if free else _PLAIN).fullmatch(value):
         return quoted(value)
-    return clean(value)
+    return value if value.isascii() else clean(value)
 
 
 def _when(source: Source, moment: datetime | None, row: Row) -> str:
@@ -115,7 +119,7 @@ def _when(source: Source, moment: datetime | None, row: Row) -> str:
 
 def _item(source: Source, row: Row) -> str:
     label = row.get("label") or _named(source, row)
-    label = _cell(label, free=_own_column(source.label or "") in source.free) if label else "-"
+    label = _cell(label, free=source.label_column in source.free) if label else "-"
     return f"{row['itemid']} {label}" if "itemid" in row and source.item else label
 
 
@@ -125,23 +129,19 @@ def _named(source: Source, row: Row) -> str:
 
 
 def _value_cells(source: Source, row: Row) -> list[str]:
-    shown = {"eid", "label", "detail", "itemid", _own_column(source.time), _own_column(source.label or "")}
-    shown |= set(source.quiet) | set(source.units.values())
+    """The columns that are left, those with a unit first."""
+    elsewhere, units = source.not_cells, source.units
     cells = []
-    values = sorted(row.items(), key=lambda cell: cell[0] not in source.units)
-    for name, value in values:
-        if name in shown or (name == "valuenum" and _says_the_same(row.get("value"), value)):
+    for name in (*(name for name in row if name in units), *(name for name in row if name not in units)):
+        value = row[name]
+        if name in elsewhere or (name == "valuenum" and _says_the_same(row.get("value"), value)):
             continue
-        unit = row.get(source.units.get(name, ""))
+        unit = row.get(units.get(name, ""))
         unit = source.known_units.get(name) if unit in _NO_UNIT else unit
         text = _cell(value, free=name in source.free)
         text = text if unit in _NO_UNIT else f"{text} {_cell(unit)}"
         cells.append(text if name == "value" else f"{name}={text}")
     return cells
-
-
-def _own_column(expression: str) -> str:
-    return expression.removeprefix("r.").removesuffix("::timestamp")
 
 
 def _says_the_same(value: Any, number: Any) -> bool:

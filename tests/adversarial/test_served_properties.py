@@ -194,7 +194,7 @@ _made = iter(range(10**9))
 
 
 def _folder(store: Store) -> Path:
-    return store.path.parent / f"audit{next(_made)}"
+    return store.path.parent / f"served-audit{next(_made)}"
 
 
 # --- arguments -----------------------------------------------------------------------------------------
