@@ -6,6 +6,7 @@ import json
 import os
 import pickle
 import signal
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,7 +26,12 @@ if TYPE_CHECKING:
 
 
 def pytest_configure() -> None:
-    """Let Ctrl-C reach the commands that tests start: a shell's background job hands down that it is ignored."""
+    """Let Ctrl-C reach the commands that tests start: a shell's background job hands down that it is ignored.
+
+    And let Python keep what it compiles: tests start a hundred processes that import the same modules.
+    """
+    sys.dont_write_bytecode = False
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 

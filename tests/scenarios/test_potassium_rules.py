@@ -1,7 +1,6 @@
 """The rules of severe hyperkalaemia at their boundaries: a minute and a unit either side of each."""
 
-import pytest
-
+from tests.scenarios.rules import Rules
 from tests.scenarios.timed_charts import (
     HOUR,
     Chart,
@@ -11,11 +10,12 @@ from tests.scenarios.timed_charts import (
     detail,
     given,
     infused,
-    judge,
     lab,
     order,
     procedure,
 )
+
+SCENARIO = "16-severe-hyperkalaemia-treatment"
 
 POTASSIUM, WHOLE_BLOOD, HEART_RATE = 50971, 50822, 220045
 CALCIUM, INSULIN, BICARBONATE, CIRCUIT_CALCIUM = 221456, 223258, 220995, 227525
@@ -223,32 +223,17 @@ INSIDE = {
 # fmt: on
 
 
-@pytest.fixture(scope="module")
-def judged(tmp_path_factory: pytest.TempPathFactory) -> Judged:
-    charts = {name: case for name, (case, _) in CASES.items()} | OUTSIDE | INSIDE | VERBLESS
-    return judge(tmp_path_factory.mktemp("potassium"), "16-severe-hyperkalaemia-treatment", charts)
-
-
 VERBLESS = {
     "a row that lost its verb": chart(calcium(10, " in Other Location")),
     "one beside a dose": chart(calcium(10, "Delayed "), calcium(20)),
     "one outside the window": chart(calcium(61, " in Other Location")),
 }
 
-
-@pytest.mark.parametrize("claim", CASES)
-def test_the_verdict_follows_the_rules(claim: str, judged: Judged) -> None:
-    assert judged.verdicts[claim] == CASES[claim][1]
+FURTHER = VERBLESS
 
 
-@pytest.mark.parametrize("claim", OUTSIDE)
-def test_the_cohort_leaves_out(claim: str, judged: Judged) -> None:
-    assert claim not in judged.tasks
-
-
-@pytest.mark.parametrize("claim", INSIDE)
-def test_the_cohort_takes_in(claim: str, judged: Judged) -> None:
-    assert claim in judged.tasks
+class TestRules(Rules):
+    """As every scenario's."""
 
 
 def test_a_row_that_lost_its_verb_takes_a_case_out_only_if_the_verdict_would_turn_on_it(
@@ -297,9 +282,3 @@ class TestEvidence:
         name = "in the operating room nothing is recorded"
         sent, received = judged.rows(name, "icu.procedureevents")
         assert set(judged.evidence[name]["operating_room"].alternatives) == {(sent,), (received,)}
-
-    @pytest.mark.parametrize("claim", CASES)
-    def test_no_chart_contradicts_its_gold(self, claim: str, judged: Judged) -> None:
-        for need in judged.evidence[claim].values():
-            assert need.kind != "absence" or not need.qualifying
-            assert need.kind != "rows" or need.alternatives
