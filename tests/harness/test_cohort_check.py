@@ -13,7 +13,7 @@ from harness.cohort import build_cohort, read_cohort, write_cohort
 from harness.cohort_check import CheckedCohort, check_cohort
 from harness.scenario import Scenario, load_scenario
 from mcp_mimic.store.store import Store
-from tests.harness.built_tasks import World, build_world
+from tests.harness.built_tasks import World
 from tests.harness.toy_scenario import ADMITTED, ward_store, write_toy
 
 Check = Callable[..., CheckedCohort]
@@ -169,8 +169,8 @@ def test_our_own_cohort_holds_and_stays_the_same(store: Store, scenario: Scenari
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> World:
-    return build_world(tmp_path_factory.mktemp("world"))
+def world(task_world: World) -> World:
+    return task_world
 
 
 def command(world: World, tmp_path: Path, rows: Sequence[Mapping[str, str]], *options: str) -> int:

@@ -122,6 +122,19 @@ INSIDE = {
 # fmt: on
 
 
+FURTHER = {
+    "late from T and in time from the culture": Chart(
+        rows=(
+            INDEX,
+            culture(3 * HOUR, specimen=1),
+            order(60, "CefTRIAXone"),
+            lab(CREATININE, 2 * HOUR, 1.0),
+            lactate(7.5 * HOUR),
+        )
+    )
+}
+
+
 class TestRules(Rules):
     """As every scenario's."""
 
@@ -180,3 +193,8 @@ class TestEvidence:
         assert pending == "micro:s1"
         assert needs["first_culture"].alternatives == ((pending,),)
         assert needs["late_lactate"].alternatives == ((judged.rows(name, "hosp.labevents")[-1],),)
+
+    def test_a_late_lactate_rests_on_the_search_that_found_none_before(self, judged: Judged) -> None:
+        name = "late from T and in time from the culture"
+        assert judged.verdicts[name][0] == "medical_ambiguity"
+        assert set(judged.evidence[name]) == {"index_lactate", "no_repeat", "first_culture", "late_lactate"}

@@ -229,7 +229,14 @@ VERBLESS = {
     "one outside the window": chart(calcium(61, " in Other Location")),
 }
 
-FURTHER = VERBLESS
+AMBIGUOUS = {
+    "disputed, with nothing after": Chart(rows=(INDEX, *EMAR, lab(WHOLE_BLOOD, 20, 4.6, stored=30))),
+    "dialysed late, with nothing before": Chart(
+        rows=(INDEX, *EMAR, procedure(HAEMODIALYSIS, 90, 4 * HOUR)), icu=UNIT
+    ),
+}
+
+FURTHER = VERBLESS | AMBIGUOUS
 
 
 class TestRules(Rules):
@@ -282,3 +289,12 @@ class TestEvidence:
         name = "in the operating room nothing is recorded"
         sent, received = judged.rows(name, "icu.procedureevents")
         assert set(judged.evidence[name]["operating_room"].alternatives) == {(sent,), (received,)}
+
+    def test_a_dispute_rests_on_the_search_that_found_no_treatment(self, judged: Judged) -> None:
+        need = judged.evidence["disputed, with nothing after"]["no_treatment"]
+        assert [window.source for window in need.search] == ["hosp.emar"]
+
+    def test_the_late_dialysis_itself_shows_that_nothing_came_before_it(self, judged: Judged) -> None:
+        name = "dialysed late, with nothing before"
+        (dialysis,) = judged.rows(name, "icu.procedureevents")
+        assert judged.evidence[name]["no_treatment"].alternatives == ((dialysis,),)
