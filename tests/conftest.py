@@ -6,6 +6,8 @@ import json
 import os
 import pickle
 import signal
+import sys
+import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,7 +27,12 @@ if TYPE_CHECKING:
 
 
 def pytest_configure() -> None:
-    """Let Ctrl-C reach the commands that tests start: a shell's background job hands down that it is ignored."""
+    """Let Ctrl-C reach the commands that tests start: a shell's background job hands down that it is ignored.
+
+    And let Python keep what it compiles: tests start a hundred processes that import the same modules.
+    """
+    sys.dont_write_bytecode = False
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -40,9 +47,12 @@ def pytest_collection_finish() -> None:
 def _nothing_twice() -> Iterator[None]:
     """A client checks the schemas that a server publishes, each client anew: once for each schema is enough.
 
-    A file is synced for the day the power fails, which it does in no test; processes that tests start do sync.
+    Every command reads all scenarios and the manifest of policies: a text of TOML is parsed once, and each reader
+    gets an object of its own. A file is synced for the day the power fails, which it does in no test; processes that
+    tests start do sync.
     """
     check, checked = Draft202012Validator.check_schema, set[str]()
+    parse, parsed = tomllib.loads, dict[str, bytes]()
 
     def check_once(schema: Any) -> None:
         written = json.dumps(schema, sort_keys=True)
@@ -50,7 +60,16 @@ def _nothing_twice() -> Iterator[None]:
             check(schema)
             checked.add(written)
 
+    def parse_once(text: str, **options: Any) -> dict[str, Any]:
+        if options or not isinstance(text, str):
+            return parse(text, **options)
+        if text not in parsed:
+            parsed[text] = pickle.dumps(parse(text))
+        found: dict[str, Any] = pickle.loads(parsed[text])
+        return found
+
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tomllib, "loads", parse_once)
         patch.setattr(Draft202012Validator, "check_schema", check_once)
         patch.setattr(os, "fsync", lambda _: None)
         yield

@@ -12,7 +12,6 @@ from pydantic import BaseModel
 
 import harness.cli
 import mcp_mimic.cli
-from harness.containers.agent import require_agent
 from harness.corpus.lock import Format
 from harness.corpus.status import STATES
 from harness.grade import JobScores
@@ -35,7 +34,6 @@ from harness.synthetic.plant_parts import (
 from harness.synthetic.plants import Plant
 from harness.systems import load_systems
 from mcp_mimic.contract import VERDICTS
-from tests.examples import write_boxed_example
 from tests.harness.stats.trials import constant, trial
 
 ROOT = Path(__file__).parents[1]
@@ -232,12 +230,3 @@ def test_every_relative_link_leads_somewhere(page: Path) -> None:
 def test_every_file_of_the_code_that_a_page_names_exists(page: Path) -> None:
     named = set(_CODE_FILE.findall(page.read_text(encoding="utf-8")))
     assert {name for name in named if not (ROOT / name).exists()} == set()
-
-
-def test_the_system_in_containers_of_the_page_can_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    write_boxed_example(tmp_path)
-    monkeypatch.syspath_prepend(tmp_path)
-    system = load_systems(tmp_path / "my-systems.toml")["boxed"]
-    require_agent(system)

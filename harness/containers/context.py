@@ -6,6 +6,7 @@ import re
 import tarfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, distribution, requires, version
 from pathlib import Path
@@ -62,7 +63,8 @@ def image_context(name: str, given: Mapping[str, str]) -> Context:
     return Context(files, {argument: given.get(argument, value) for argument, value in declared.items()})
 
 
-def server_requirements() -> list[str]:
+@cache
+def server_requirements() -> tuple[str, ...]:
     """What the chart server needs on Linux, `name==version` as installed here, sorted.
 
     A package that only Linux needs and that is not installed here is left to pip, unpinned.
@@ -86,7 +88,7 @@ def server_requirements() -> list[str]:
         pins[name] = f"{name}=={installed.version}"
         further = [Requirement(text) for text in installed.requires or ()]
         waiting += [each for each in further if applies(each, extras, environment)]
-    return sorted(pins.values())
+    return tuple(sorted(pins.values()))
 
 
 def linux_environment() -> dict[str, str]:

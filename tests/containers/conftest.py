@@ -22,8 +22,9 @@ EIGHT = 8
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Everything in this folder needs an engine."""
     here = Path(__file__).parent
+    of_here = {path for path in {item.path for item in items} if here in path.parents}
     for item in items:
-        if here in item.path.parents:
+        if item.path in of_here:
             item.add_marker(pytest.mark.docker)
 
 

@@ -275,7 +275,9 @@ class TestBuildingAgain:
         assert rebuild(world, out, rows)
         assert contents(out) == before
 
-    @pytest.mark.parametrize("place", [".", "TASK", "notes"])
+    @pytest.mark.parametrize(
+        "place", ["TASK", *(pytest.param(place, marks=pytest.mark.slow) for place in (".", "notes"))]
+    )
     def test_a_file_that_no_build_makes_is_never_replaced(
         self, place: str, world: World, tmp_path: Path
     ) -> None:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.scenarios.rules import SampledRules
 from tests.scenarios.timed_charts import (
     DAY,
     HOUR,
@@ -13,12 +14,13 @@ from tests.scenarios.timed_charts import (
     detail,
     given,
     infused,
-    judge,
     order,
     ordered,
     procedure,
     summary,
 )
+
+SCENARIO = "22-documented-allergy-antibiotic-class"
 
 YES, NO = ("yes", "given"), ("no", "not_given")
 NO_SUMMARY, NO_TEXT = ("lack_of_data", "no_summary"), ("lack_of_data", "no_allergy_text")
@@ -197,21 +199,11 @@ OUTSIDE = {
 # fmt: on
 
 
-@pytest.fixture(scope="module")
-def judged(tmp_path_factory: pytest.TempPathFactory) -> Judged:
-    charts = {name: case for name, (case, _) in CASES.items()} | OUTSIDE | TOO_CLOSE | NEAR
-    return judge(tmp_path_factory.mktemp("allergy"), "22-documented-allergy-antibiotic-class", charts)
+INSIDE, FURTHER = NEAR, TOO_CLOSE
 
 
-@pytest.mark.parametrize("claim", CASES)
-def test_the_verdict_follows_the_rules(claim: str, judged: Judged) -> None:
-    assert judged.verdicts[claim] == CASES[claim][1]
-    assert judged.eligible[claim]
-
-
-@pytest.mark.parametrize("claim", OUTSIDE)
-def test_the_cohort_leaves_out(claim: str, judged: Judged) -> None:
-    assert claim not in judged.tasks
+class TestRules(SampledRules):
+    """As every scenario's."""
 
 
 @pytest.mark.parametrize("claim", TOO_CLOSE)
@@ -256,11 +248,3 @@ class TestEvidence:
     def test_too_few_rows_are_searched_for(self, judged: Judged) -> None:
         needs = judged.evidence["two rows are too few"]
         assert list(needs) == ["listed_but_not_recorded", "too_few_records"]
-
-    @pytest.mark.parametrize("claim", CASES)
-    def test_no_chart_contradicts_its_gold(self, claim: str, judged: Judged) -> None:
-        own = {eid for rows in judged.eids[claim].values() for eid in rows}
-        for need in judged.evidence[claim].values():
-            assert need.kind != "absence" or not need.qualifying
-            assert need.kind != "rows" or need.alternatives
-            assert own.issuperset(need.relevant), "another patient's row, or one not known yet"

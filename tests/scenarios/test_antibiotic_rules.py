@@ -1,10 +1,9 @@
 """The rules of antibacterials after a high lactate at their boundaries: a minute and a unit either side of each."""
 
-from pathlib import Path
 from typing import Any
 
-import pytest
-
+from tests.scenarios.conftest import ReadAs
+from tests.scenarios.rules import Rules
 from tests.scenarios.timed_charts import (
     DAY,
     HOUR,
@@ -18,11 +17,12 @@ from tests.scenarios.timed_charts import (
     detail,
     given,
     infused,
-    judge,
     lab,
     order,
     procedure,
 )
+
+SCENARIO = "04-sepsis-antibiotic-three-hours"
 
 LACTATE, HEART_RATE = 50813, 220045
 ZOSYN_INPUT, VANCOMYCIN_INPUT, TOBRAMYCIN_INPUT = 225893, 225798, 225902
@@ -272,25 +272,17 @@ VERBLESS = {
 # fmt: on
 
 
-@pytest.fixture(scope="module")
-def judged(tmp_path_factory: pytest.TempPathFactory) -> Judged:
-    charts = {name: case for name, (case, _) in CASES.items()} | OUTSIDE | INSIDE | VERBLESS
-    return judge(tmp_path_factory.mktemp("antibiotic"), "04-sepsis-antibiotic-three-hours", charts)
+LOCAL = {
+    "alone": chart(*dose("Levofloxacin", route="IV")),
+    "beside a broad agent": chart(*dose("Levofloxacin", route="IV"), *dose("Meropenem")),
+    "unasyn of the unit": in_unit(infused(225843, 60, 1)),
+}
+
+FURTHER = VERBLESS | LOCAL
 
 
-@pytest.mark.parametrize("claim", CASES)
-def test_the_verdict_follows_the_rules(claim: str, judged: Judged) -> None:
-    assert judged.verdicts[claim] == CASES[claim][1]
-
-
-@pytest.mark.parametrize("claim", OUTSIDE)
-def test_the_cohort_leaves_out(claim: str, judged: Judged) -> None:
-    assert claim not in judged.tasks
-
-
-@pytest.mark.parametrize("claim", INSIDE)
-def test_the_cohort_takes_in(claim: str, judged: Judged) -> None:
-    assert claim in judged.tasks
+class TestRules(Rules):
+    """As every scenario's."""
 
 
 def test_a_row_that_lost_its_verb_takes_a_case_out_only_if_the_verdict_would_turn_on_it(
@@ -349,20 +341,6 @@ class TestEvidence:
         sent, received = judged.rows(name, "icu.procedureevents")
         assert set(judged.evidence[name]["operating_room"].alternatives) == {(sent,), (received,)}
 
-    @pytest.mark.parametrize("claim", CASES)
-    def test_no_chart_contradicts_its_gold(self, claim: str, judged: Judged) -> None:
-        own = {eid for rows in judged.eids[claim].values() for eid in rows}
-        for need in judged.evidence[claim].values():
-            assert need.kind != "absence" or not need.qualifying
-            assert need.kind != "rows" or need.alternatives
-            assert own.issuperset(need.relevant), "another patient's row, or one not known yet"
 
-
-def test_under_local_resistance_a_quinolone_alone_is_a_narrower_agent(tmp_path: Path) -> None:
-    charts = {
-        "alone": chart(*dose("Levofloxacin", route="IV")),
-        "beside a broad agent": chart(*dose("Levofloxacin", route="IV"), *dose("Meropenem")),
-        "unasyn of the unit": in_unit(infused(225843, 60, 1)),
-    }
-    judged = judge(tmp_path, "04-sepsis-antibiotic-three-hours", charts, reading="weaker_agents_not_alone")
-    assert list(judged.verdicts.values()) == [NARROWER, YES, NARROWER]
+def test_under_local_resistance_a_quinolone_alone_is_a_narrower_agent(read_as: ReadAs) -> None:
+    assert list(read_as("weaker_agents_not_alone", LOCAL).values()) == [NARROWER, YES, NARROWER]

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.scenarios.rules import SampledRules
 from tests.scenarios.timed_charts import (
     DAY,
     HOUR,
@@ -10,10 +11,11 @@ from tests.scenarios.timed_charts import (
     Row,
     coded,
     given,
-    judge,
     order,
     summary,
 )
+
+SCENARIO = "18-af-discharge-anticoagulation"
 
 YES, NO = ("yes", "anticoagulated"), ("no", "not_anticoagulated")
 NO_SUMMARY, NO_LIST = ("lack_of_data", "no_summary"), ("lack_of_data", "no_list")
@@ -192,26 +194,11 @@ INSIDE = {
 # fmt: on
 
 
-@pytest.fixture(scope="module")
-def judged(tmp_path_factory: pytest.TempPathFactory) -> Judged:
-    charts = {name: case for name, (case, _) in CASES.items()} | OUTSIDE | INSIDE | TOO_CLOSE
-    return judge(tmp_path_factory.mktemp("anticoagulation"), "18-af-discharge-anticoagulation", charts)
+FURTHER = TOO_CLOSE
 
 
-@pytest.mark.parametrize("claim", CASES)
-def test_the_verdict_follows_the_rules(claim: str, judged: Judged) -> None:
-    assert judged.verdicts[claim] == CASES[claim][1]
-    assert judged.eligible[claim]
-
-
-@pytest.mark.parametrize("claim", OUTSIDE)
-def test_the_cohort_leaves_out(claim: str, judged: Judged) -> None:
-    assert claim not in judged.tasks
-
-
-@pytest.mark.parametrize("claim", INSIDE)
-def test_the_cohort_takes_in(claim: str, judged: Judged) -> None:
-    assert claim in judged.tasks
+class TestRules(SampledRules):
+    """As every scenario's."""
 
 
 @pytest.mark.parametrize("claim", TOO_CLOSE)
@@ -250,12 +237,3 @@ class TestEvidence:
         assert judged.evidence[name]["summary_without_list"].alternatives == (
             (judged.rows(name, "note.discharge")[0],),
         )
-
-    @pytest.mark.parametrize("claim", CASES)
-    def test_no_chart_contradicts_its_gold(self, claim: str, judged: Judged) -> None:
-        own = {eid for rows in judged.eids[claim].values() for eid in rows}
-        for need in judged.evidence[claim].values():
-            assert need.kind != "absence" or not need.qualifying
-            assert need.kind != "rows" or need.alternatives
-            dated = {eid for eid in need.relevant if not eid.startswith("dx")}
-            assert own.issuperset(dated), "another patient's row, or one not known yet"

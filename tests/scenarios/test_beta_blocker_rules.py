@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.scenarios.rules import SampledRules
 from tests.scenarios.timed_charts import (
     DAY,
     HOUR,
@@ -10,11 +11,12 @@ from tests.scenarios.timed_charts import (
     Row,
     coded,
     given,
-    judge,
     order,
     report,
     summary,
 )
+
+SCENARIO = "17-hfref-discharge-beta-blocker"
 
 YES, NO = ("yes", "on_beta_blocker"), ("no", "without_beta_blocker")
 NO_SUMMARY, NO_LIST = ("lack_of_data", "no_summary"), ("lack_of_data", "no_list")
@@ -193,26 +195,11 @@ INSIDE = {
 # fmt: on
 
 
-@pytest.fixture(scope="module")
-def judged(tmp_path_factory: pytest.TempPathFactory) -> Judged:
-    charts = {name: case for name, (case, _) in CASES.items()} | OUTSIDE | INSIDE | TOO_CLOSE
-    return judge(tmp_path_factory.mktemp("beta_blocker"), "17-hfref-discharge-beta-blocker", charts)
+FURTHER = TOO_CLOSE
 
 
-@pytest.mark.parametrize("claim", CASES)
-def test_the_verdict_follows_the_rules(claim: str, judged: Judged) -> None:
-    assert judged.verdicts[claim] == CASES[claim][1]
-    assert judged.eligible[claim]
-
-
-@pytest.mark.parametrize("claim", OUTSIDE)
-def test_the_cohort_leaves_out(claim: str, judged: Judged) -> None:
-    assert claim not in judged.tasks
-
-
-@pytest.mark.parametrize("claim", INSIDE)
-def test_the_cohort_takes_in(claim: str, judged: Judged) -> None:
-    assert claim in judged.tasks
+class TestRules(SampledRules):
+    """As every scenario's."""
 
 
 @pytest.mark.parametrize("claim", TOO_CLOSE)
@@ -245,12 +232,3 @@ class TestEvidence:
     def test_a_missing_summary_rests_on_a_search_of_the_stay_and_after(self, judged: Judged) -> None:
         (window,) = judged.evidence["no summary"]["no_summary"].search
         assert (window.source, window.end) == ("note.discharge", None)
-
-    @pytest.mark.parametrize("claim", CASES)
-    def test_no_chart_contradicts_its_gold(self, claim: str, judged: Judged) -> None:
-        own = {eid for rows in judged.eids[claim].values() for eid in rows}
-        for need in judged.evidence[claim].values():
-            assert need.kind != "absence" or not need.qualifying
-            assert need.kind != "rows" or need.alternatives
-            dated = {eid for eid in need.relevant if not eid.startswith("dx")}
-            assert own.issuperset(dated), "another patient's row, or one not known yet"

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.scenarios.rules import Rules
 from tests.scenarios.timed_charts import (
     DAY,
     HOUR,
@@ -11,10 +12,11 @@ from tests.scenarios.timed_charts import (
     after,
     charted,
     given,
-    judge,
     ordered,
     procedure,
 )
+
+SCENARIO = "21-breathing-trial-before-extubation"
 
 EXTUBATION, VENTILATION = 227194, 225792
 STARTED, STOPPED, COMPLETED, DEFERRED, RAPID = 224715, 224716, 224717, 224833, 224740
@@ -201,25 +203,11 @@ FIRST = {
 # fmt: on
 
 
-@pytest.fixture(scope="module")
-def judged(tmp_path_factory: pytest.TempPathFactory) -> Judged:
-    charts = {name: case for name, (case, _) in CASES.items()} | OUTSIDE | INSIDE | FIRST
-    return judge(tmp_path_factory.mktemp("breathing"), "21-breathing-trial-before-extubation", charts)
+FURTHER = FIRST
 
 
-@pytest.mark.parametrize("claim", CASES)
-def test_the_verdict_follows_the_rules(claim: str, judged: Judged) -> None:
-    assert judged.verdicts[claim] == CASES[claim][1]
-
-
-@pytest.mark.parametrize("claim", OUTSIDE)
-def test_the_cohort_leaves_out(claim: str, judged: Judged) -> None:
-    assert claim not in judged.tasks
-
-
-@pytest.mark.parametrize("claim", INSIDE)
-def test_the_cohort_takes_in(claim: str, judged: Judged) -> None:
-    assert claim in judged.tasks
+class TestRules(Rules):
+    """As every scenario's."""
 
 
 @pytest.mark.parametrize("claim", FIRST)
@@ -264,11 +252,3 @@ class TestEvidence:
 
     def test_a_lack_rests_on_two_searches(self, judged: Judged) -> None:
         assert list(judged.evidence["nothing charted"]) == ["index_extubation", "no_trial", "few_modes"]
-
-    @pytest.mark.parametrize("claim", CASES)
-    def test_no_chart_contradicts_its_gold(self, claim: str, judged: Judged) -> None:
-        own = {eid for rows in judged.eids[claim].values() for eid in rows}
-        for need in judged.evidence[claim].values():
-            assert need.kind != "absence" or not need.qualifying
-            assert need.kind != "rows" or need.alternatives
-            assert own.issuperset(need.relevant), "another patient's row, or one not known yet"

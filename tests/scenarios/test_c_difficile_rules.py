@@ -1,10 +1,9 @@
 """The rules of treatment after a positive C. difficile test at their boundaries: a minute and a unit either side."""
 
-from pathlib import Path
 from typing import Any
 
-import pytest
-
+from tests.scenarios.conftest import ReadAs
+from tests.scenarios.rules import Rules
 from tests.scenarios.timed_charts import (
     DAY,
     HOUR,
@@ -15,10 +14,11 @@ from tests.scenarios.timed_charts import (
     detail,
     given,
     infused,
-    judge,
     lab,
     order,
 )
+
+SCENARIO = "08-c-difficile-initial-therapy"
 
 WHITE_CELLS, CREATININE, METRONIDAZOLE_INPUT, VANCOMYCIN_INPUT = 51301, 50912, 225884, 225798
 TOXIN = "C. difficile Toxin antigen assay"
@@ -212,25 +212,17 @@ VERBLESS = {
 # fmt: on
 
 
-@pytest.fixture(scope="module")
-def judged(tmp_path_factory: pytest.TempPathFactory) -> Judged:
-    charts = {name: case for name, (case, _) in CASES.items()} | OUTSIDE | INSIDE | VERBLESS
-    return judge(tmp_path_factory.mktemp("colitis"), "08-c-difficile-initial-therapy", charts)
+BY_VEIN = {
+    "by vein": chart(given(60, "MetroNIDAZOLE"), detail("IV"), *MILD),
+    "of the unit": chart(infused(METRONIDAZOLE_INPUT, 60, 1), *MILD, icu=UNIT),
+    "by mouth": graded(*MILD),
+}
+
+FURTHER = VERBLESS | BY_VEIN
 
 
-@pytest.mark.parametrize("claim", CASES)
-def test_the_verdict_follows_the_rules(claim: str, judged: Judged) -> None:
-    assert judged.verdicts[claim] == CASES[claim][1]
-
-
-@pytest.mark.parametrize("claim", OUTSIDE)
-def test_the_cohort_leaves_out(claim: str, judged: Judged) -> None:
-    assert claim not in judged.tasks
-
-
-@pytest.mark.parametrize("claim", INSIDE)
-def test_the_cohort_takes_in(claim: str, judged: Judged) -> None:
-    assert claim in judged.tasks
+class TestRules(Rules):
+    """As every scenario's."""
 
 
 def test_a_row_that_lost_its_verb_takes_a_case_out_only_if_the_verdict_would_turn_on_it(
@@ -284,22 +276,6 @@ class TestEvidence:
         test, toxin = judged.rows(name, "hosp.microbiologyevents")
         assert set(judged.evidence[name]["positive_test"].alternatives) == {(test,), (toxin,)}
 
-    @pytest.mark.parametrize("claim", CASES)
-    def test_no_chart_contradicts_its_gold(self, claim: str, judged: Judged) -> None:
-        own = {eid for rows in judged.eids[claim].values() for eid in rows}
-        for need in judged.evidence[claim].values():
-            assert need.kind != "absence" or not need.qualifying
-            assert need.kind != "rows" or need.alternatives
-            assert own.issuperset(need.relevant), "another patient's row, or one not known yet"
 
-
-def test_where_metronidazole_by_vein_is_none_only_that_by_mouth_stays_open(tmp_path: Path) -> None:
-    charts = {
-        "by vein": chart(given(60, "MetroNIDAZOLE"), detail("IV"), *MILD),
-        "of the unit": chart(infused(METRONIDAZOLE_INPUT, 60, 1), *MILD, icu=UNIT),
-        "by mouth": graded(*MILD),
-    }
-    judged = judge(
-        tmp_path, "08-c-difficile-initial-therapy", charts, reading="metronidazole_by_vein_is_none"
-    )
-    assert list(judged.verdicts.values()) == [NO, NO, NOT_SEVERE]
+def test_where_metronidazole_by_vein_is_none_only_that_by_mouth_stays_open(read_as: ReadAs) -> None:
+    assert list(read_as("metronidazole_by_vein_is_none", BY_VEIN).values()) == [NO, NO, NOT_SEVERE]

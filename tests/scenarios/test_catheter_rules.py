@@ -4,6 +4,7 @@ from datetime import datetime
 
 import pytest
 
+from tests.scenarios.rules import Rules
 from tests.scenarios.timed_charts import (
     DAY,
     HOUR,
@@ -13,10 +14,11 @@ from tests.scenarios.timed_charts import (
     after,
     charted,
     infused,
-    judge,
     ordered,
     procedure,
 )
+
+SCENARIO = "25-urinary-catheter-after-surgery"
 
 RECEIVED, SENT, CATHETER = 225469, 225470, 229351
 FOLEY, VOID, CONDOM, STRAIGHT, NEPHROSTOMY = 226559, 226560, 226561, 226567, 226564
@@ -239,27 +241,11 @@ OPEN = {
 # fmt: on
 
 
-@pytest.fixture(scope="module")
-def judged(tmp_path_factory: pytest.TempPathFactory) -> Judged:
-    charts = {name: case for group in (CASES, OPEN) for name, (case, _) in group.items()}
-    return judge(
-        tmp_path_factory.mktemp("catheter"), "25-urinary-catheter-after-surgery", charts | OUTSIDE | INSIDE
-    )
+FURTHER = {name: case for name, (case, _) in OPEN.items()}
 
 
-@pytest.mark.parametrize("claim", CASES)
-def test_the_verdict_follows_the_rules(claim: str, judged: Judged) -> None:
-    assert judged.verdicts[claim] == CASES[claim][1]
-
-
-@pytest.mark.parametrize("claim", OUTSIDE)
-def test_the_cohort_leaves_out(claim: str, judged: Judged) -> None:
-    assert claim not in judged.tasks
-
-
-@pytest.mark.parametrize("claim", INSIDE)
-def test_the_cohort_takes_in(claim: str, judged: Judged) -> None:
-    assert claim in judged.tasks
+class TestRules(Rules):
+    """As every scenario's."""
 
 
 def test_of_two_arrivals_the_one_without_a_further_operation_counts(judged: Judged) -> None:
@@ -314,11 +300,3 @@ class TestEvidence:
         name = "a row that ended six hours before"
         row, _ = judged.rows(name, "icu.procedureevents")
         assert judged.evidence[name]["last_sign"].alternatives == ((row,),)
-
-    @pytest.mark.parametrize("claim", CASES)
-    def test_no_chart_contradicts_its_gold(self, claim: str, judged: Judged) -> None:
-        own = {eid for rows in judged.eids[claim].values() for eid in rows}
-        for need in judged.evidence[claim].values():
-            assert need.kind != "absence" or not need.qualifying
-            assert need.kind != "rows" or need.alternatives
-            assert own.issuperset(need.relevant), "another patient's row, or one not known yet"

@@ -1,7 +1,6 @@
 """The rules of code status at intubation at their boundaries: a minute either side of each."""
 
-import pytest
-
+from tests.scenarios.rules import Rules
 from tests.scenarios.timed_charts import (
     DAY,
     EARLIER,
@@ -11,10 +10,11 @@ from tests.scenarios.timed_charts import (
     Row,
     after,
     charted,
-    judge,
     ordered,
     procedure,
 )
+
+SCENARIO = "24-code-status-at-intubation"
 
 INTUBATION, VENTILATION, ARREST = 224385, 225792, 225466
 SENT, RECEIVED = 225470, 225469
@@ -182,25 +182,11 @@ def noted(minutes: float) -> Chart:
 NOTED = {"noted in time": noted(LATE), "noted a minute later": noted(LATE + 1)}
 
 
-@pytest.fixture(scope="module")
-def judged(tmp_path_factory: pytest.TempPathFactory) -> Judged:
-    charts = {name: case for name, (case, _) in CASES.items()} | OUTSIDE | INSIDE | OPEN | NOTED
-    return judge(tmp_path_factory.mktemp("code_status"), "24-code-status-at-intubation", charts)
+FURTHER = OPEN | NOTED
 
 
-@pytest.mark.parametrize("claim", CASES)
-def test_the_verdict_follows_the_rules(claim: str, judged: Judged) -> None:
-    assert judged.verdicts[claim] == CASES[claim][1]
-
-
-@pytest.mark.parametrize("claim", OUTSIDE)
-def test_the_cohort_leaves_out(claim: str, judged: Judged) -> None:
-    assert claim not in judged.tasks
-
-
-@pytest.mark.parametrize("claim", INSIDE)
-def test_the_cohort_takes_in(claim: str, judged: Judged) -> None:
-    assert claim in judged.tasks
+class TestRules(Rules):
+    """As every scenario's."""
 
 
 def test_an_entry_that_leaves_the_status_open_takes_the_case_out(judged: Judged) -> None:
@@ -250,11 +236,3 @@ class TestEvidence:
             ("icu.chartevents", after(-2 * DAY)),
             ("hosp.poe", after(-2 * DAY)),
         ]
-
-    @pytest.mark.parametrize("claim", CASES)
-    def test_no_chart_contradicts_its_gold(self, claim: str, judged: Judged) -> None:
-        own = {eid for rows in judged.eids[claim].values() for eid in rows}
-        for need in judged.evidence[claim].values():
-            assert need.kind != "absence" or not need.qualifying
-            assert need.kind != "rows" or need.alternatives
-            assert own.issuperset(need.relevant), "another patient's row, or one not known yet"

@@ -1,15 +1,11 @@
-"""What the definitions tell the agent must leave the ambiguous cases open, and evidence must carry the verdict."""
+"""What the definitions tell the agent must leave the ambiguous cases open."""
 
 import tomllib
-from pathlib import Path
 
 import pytest
 
 from harness.data import data_folder
 from harness.scenario import Scenario, load_scenario
-from tests.scenarios.timed_charts import HOUR, Chart, Judged, culture, given, judge, lab, order, procedure
-
-POTASSIUM, WHOLE_BLOOD, LACTATE, CREATININE, HAEMODIALYSIS = 50971, 50822, 50813, 50912, 225441
 
 
 def definitions(slug: str) -> str:
@@ -62,39 +58,3 @@ def test_a_document_has_one_id_in_references_and_manifest() -> None:
         assert set(scenario.policies) <= shipped
         for reference in scenario.reference:
             assert reference.id == by_doi.get((reference.doi or "").lower(), reference.id)
-
-
-@pytest.fixture(scope="module")
-def potassium(tmp_path_factory: pytest.TempPathFactory) -> Judged:
-    index = lab(POTASSIUM, -50, 6.9, stored=0, specimen=11)
-    emar = tuple(given(hour * HOUR, "Heparin") for hour in (-5, -1, 2))
-    charts = {
-        "disputed": Chart(rows=(index, *emar, lab(WHOLE_BLOOD, 20, 4.6, stored=30))),
-        "late": Chart(
-            rows=(index, *emar, procedure(HAEMODIALYSIS, 90, 4 * HOUR)), icu=(-5 * HOUR, 60 * HOUR)
-        ),
-    }
-    return judge(tmp_path_factory.mktemp("ambiguous"), "16-severe-hyperkalaemia-treatment", charts)
-
-
-def test_a_dispute_rests_on_the_search_that_found_no_treatment(potassium: Judged) -> None:
-    need = potassium.evidence["disputed"]["no_treatment"]
-    assert [window.source for window in need.search] == ["hosp.emar"]
-
-
-def test_the_late_dialysis_itself_shows_that_nothing_came_before_it(potassium: Judged) -> None:
-    (dialysis,) = potassium.rows("late", "icu.procedureevents")
-    assert potassium.evidence["late"]["no_treatment"].alternatives == ((dialysis,),)
-
-
-def test_a_late_lactate_rests_on_the_search_that_found_none_before(tmp_path: Path) -> None:
-    rows = (
-        lab(LACTATE, 0, 3.4, specimen=11),
-        culture(3 * HOUR, specimen=1),
-        order(60, "CefTRIAXone"),
-        lab(CREATININE, 2 * HOUR, 1.0),
-        lab(LACTATE, 7.5 * HOUR, 2.1),
-    )
-    judged = judge(tmp_path, "05-lactate-remeasurement-six-hours", {"late": Chart(rows=rows)})
-    assert judged.verdicts["late"][0] == "medical_ambiguity"
-    assert set(judged.evidence["late"]) == {"index_lactate", "no_repeat", "first_culture", "late_lactate"}

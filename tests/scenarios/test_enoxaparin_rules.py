@@ -8,6 +8,7 @@ from itertools import count
 
 import pytest
 
+from tests.scenarios.rules import Rules
 from tests.scenarios.timed_charts import (
     DAY,
     EARLIER,
@@ -19,10 +20,11 @@ from tests.scenarios.timed_charts import (
     after,
     charted,
     coded,
-    judge,
     lab,
     procedure,
 )
+
+SCENARIO = "03-enoxaparin-dose-low-clearance"
 
 CREATININE, REPORTED = 50912, 50920
 ADMISSION_KG, DAILY_KG, ADMISSION_LB, CM, INCHES = 226512, 224639, 226531, 226730, 226707
@@ -255,25 +257,11 @@ FIRST = {
 # fmt: on
 
 
-@pytest.fixture(scope="module")
-def judged(tmp_path_factory: pytest.TempPathFactory) -> Judged:
-    charts = {name: case for name, (case, _) in CASES.items()} | OUTSIDE | INSIDE | FIRST
-    return judge(tmp_path_factory.mktemp("enoxaparin"), "03-enoxaparin-dose-low-clearance", charts)
+FURTHER = FIRST
 
 
-@pytest.mark.parametrize("claim", CASES)
-def test_the_verdict_follows_the_rules(claim: str, judged: Judged) -> None:
-    assert judged.verdicts[claim] == CASES[claim][1]
-
-
-@pytest.mark.parametrize("claim", OUTSIDE)
-def test_the_cohort_leaves_out(claim: str, judged: Judged) -> None:
-    assert claim not in judged.tasks
-
-
-@pytest.mark.parametrize("claim", INSIDE)
-def test_the_cohort_takes_in(claim: str, judged: Judged) -> None:
-    assert claim in judged.tasks
+class TestRules(Rules):
+    """As every scenario's."""
 
 
 @pytest.mark.parametrize("claim", FIRST)
@@ -318,11 +306,3 @@ class TestEvidence:
 
     def test_without_need_of_a_creatinine_none_is_asked_for(self, judged: Judged) -> None:
         assert list(judged.evidence["not needed where no regimen fits"]) == ["index_order", "weight"]
-
-    @pytest.mark.parametrize("claim", CASES)
-    def test_no_chart_contradicts_its_gold(self, claim: str, judged: Judged) -> None:
-        own = {eid for rows in judged.eids[claim].values() for eid in rows}
-        for need in judged.evidence[claim].values():
-            assert need.kind != "absence" or not need.qualifying
-            assert need.kind != "rows" or need.alternatives
-            assert own.issuperset(need.relevant), "another patient's row, or one not known yet"

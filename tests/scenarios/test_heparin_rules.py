@@ -2,8 +2,7 @@
 
 from typing import Any
 
-import pytest
-
+from tests.scenarios.rules import Rules
 from tests.scenarios.timed_charts import (
     DAY,
     HOUR,
@@ -14,11 +13,12 @@ from tests.scenarios.timed_charts import (
     charted,
     given,
     infused,
-    judge,
     lab,
     order,
     procedure,
 )
+
+SCENARIO = "10-platelet-fall-heparin-response"
 
 PLATELETS, SMEAR, COPY, HEART_RATE = 51265, 51266, 227457, 220045
 DRIP, PROPHYLAXIS, CIRCUIT, ARGATROBAN, TRANSFUSION = 225152, 225975, 230044, 225147, 225170
@@ -239,25 +239,11 @@ VERBLESS = {
 # fmt: on
 
 
-@pytest.fixture(scope="module")
-def judged(tmp_path_factory: pytest.TempPathFactory) -> Judged:
-    charts = {name: case for name, (case, _) in CASES.items()} | OUTSIDE | INSIDE | VERBLESS
-    return judge(tmp_path_factory.mktemp("heparin"), "10-platelet-fall-heparin-response", charts)
+FURTHER = VERBLESS
 
 
-@pytest.mark.parametrize("claim", CASES)
-def test_the_verdict_follows_the_rules(claim: str, judged: Judged) -> None:
-    assert judged.verdicts[claim] == CASES[claim][1]
-
-
-@pytest.mark.parametrize("claim", OUTSIDE)
-def test_the_cohort_leaves_out(claim: str, judged: Judged) -> None:
-    assert claim not in judged.tasks
-
-
-@pytest.mark.parametrize("claim", INSIDE)
-def test_the_cohort_takes_in(claim: str, judged: Judged) -> None:
-    assert claim in judged.tasks
+class TestRules(Rules):
+    """As every scenario's."""
 
 
 def test_a_row_that_lost_its_verb_takes_a_case_out_only_if_the_verdict_would_turn_on_it(
@@ -300,9 +286,3 @@ class TestEvidence:
         assert judged.evidence[name]["rival_cause"].alternatives == (
             (judged.rows(name, "hosp.labevents")[-1],),
         )
-
-    @pytest.mark.parametrize("claim", CASES)
-    def test_no_chart_contradicts_its_gold(self, claim: str, judged: Judged) -> None:
-        for need in judged.evidence[claim].values():
-            assert need.kind != "absence" or not need.qualifying
-            assert need.kind != "rows" or need.alternatives

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.scenarios.rules import Rules
 from tests.scenarios.timed_charts import (
     HOUR,
     Chart,
@@ -11,10 +12,11 @@ from tests.scenarios.timed_charts import (
     charted,
     given,
     infused,
-    judge,
     lab,
     procedure,
 )
+
+SCENARIO = "14-hypoglycaemia-recheck"
 
 STICK, ANALYSER_COPY, CHEMISTRY_COPY, HEART_RATE, CODE_STATUS = 225664, 226537, 220621, 220045, 223758
 ANALYSER, CHEMISTRY = 50809, 50931
@@ -193,25 +195,11 @@ FIRST = {"the first of two": Chart(rows=(stick(0, 50), stick(30, 44), stick(50, 
 # fmt: on
 
 
-@pytest.fixture(scope="module")
-def judged(tmp_path_factory: pytest.TempPathFactory) -> Judged:
-    charts = {name: case for name, (case, _) in CASES.items()} | OUTSIDE | INSIDE | VERBLESS | FIRST
-    return judge(tmp_path_factory.mktemp("hypoglycaemia"), "14-hypoglycaemia-recheck", charts)
+FURTHER = VERBLESS | FIRST
 
 
-@pytest.mark.parametrize("claim", CASES)
-def test_the_verdict_follows_the_rules(claim: str, judged: Judged) -> None:
-    assert judged.verdicts[claim] == CASES[claim][1]
-
-
-@pytest.mark.parametrize("claim", OUTSIDE)
-def test_the_cohort_leaves_out(claim: str, judged: Judged) -> None:
-    assert claim not in judged.tasks
-
-
-@pytest.mark.parametrize("claim", INSIDE)
-def test_the_cohort_takes_in(claim: str, judged: Judged) -> None:
-    assert claim in judged.tasks
+class TestRules(Rules):
+    """As every scenario's."""
 
 
 def test_the_first_low_glucose_of_the_stay_is_the_index(judged: Judged) -> None:
@@ -273,11 +261,3 @@ class TestEvidence:
     )
     def test_each_lack_rests_on_what_makes_it(self, claim: str, requirement: str, judged: Judged) -> None:
         assert list(judged.evidence[claim]) == ["index_glucose", "no_recovery", requirement]
-
-    @pytest.mark.parametrize("claim", CASES)
-    def test_no_chart_contradicts_its_gold(self, claim: str, judged: Judged) -> None:
-        own = {eid for rows in judged.eids[claim].values() for eid in rows}
-        for need in judged.evidence[claim].values():
-            assert need.kind != "absence" or not need.qualifying
-            assert need.kind != "rows" or need.alternatives
-            assert own.issuperset(need.relevant), "another patient's row, or one not known yet"

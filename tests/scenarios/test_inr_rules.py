@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from tests.scenarios.rules import Rules
 from tests.scenarios.timed_charts import (
     DAY,
     HOUR,
@@ -14,10 +15,11 @@ from tests.scenarios.timed_charts import (
     charted,
     given,
     infused,
-    judge,
     lab,
     order,
 )
+
+SCENARIO = "12-supratherapeutic-inr-warfarin"
 
 INR, SODIUM, HEART_RATE, COPY = 51237, 50983, 220045, 227467
 WARFARIN_INPUT, ARGATROBAN_INPUT = 225913, 225147
@@ -238,31 +240,16 @@ VERBLESS = {
 # fmt: on
 
 
-@pytest.fixture(scope="module")
-def judged(tmp_path_factory: pytest.TempPathFactory) -> Judged:
-    charts = {name: case for name, (case, _) in CASES.items()} | OUTSIDE | INSIDE | VERBLESS | FIRST
-    return judge(tmp_path_factory.mktemp("inr"), "12-supratherapeutic-inr-warfarin", charts)
-
-
 FIRST = {
     "a second high INR": chart(lab(INR, 8 * HOUR, 9.0)),
     "one drawn earlier and known later": chart(lab(INR, DRAWN - 60, 9.0, stored=30)),
 }
 
-
-@pytest.mark.parametrize("claim", CASES)
-def test_the_verdict_follows_the_rules(claim: str, judged: Judged) -> None:
-    assert judged.verdicts[claim] == CASES[claim][1]
+FURTHER = VERBLESS | FIRST
 
 
-@pytest.mark.parametrize("claim", OUTSIDE)
-def test_the_cohort_leaves_out(claim: str, judged: Judged) -> None:
-    assert claim not in judged.tasks
-
-
-@pytest.mark.parametrize("claim", INSIDE)
-def test_the_cohort_takes_in(claim: str, judged: Judged) -> None:
-    assert claim in judged.tasks
+class TestRules(Rules):
+    """As every scenario's."""
 
 
 @pytest.mark.parametrize("claim", FIRST)
@@ -311,9 +298,3 @@ class TestEvidence:
         assert list(needs) == ["index_inr", "no_repeat", "laboratory_in_use"]
         assert needs["no_repeat"].alternatives == ((late,),)
         assert (late,) in needs["laboratory_in_use"].alternatives
-
-    @pytest.mark.parametrize("claim", CASES)
-    def test_no_chart_contradicts_its_gold(self, claim: str, judged: Judged) -> None:
-        for need in judged.evidence[claim].values():
-            assert need.kind != "absence" or not need.qualifying
-            assert need.kind != "rows" or need.alternatives

@@ -61,6 +61,7 @@ def test_the_cohort_takes_the_stays_that_can_be_judged(claim: str, taken: set[in
 
 
 @pytest.mark.demo
+@pytest.mark.slow
 def test_the_demo_yields_these_cases(demo_store: Store) -> None:
     cohort = build_cohort(demo_store, [load_scenario(_folder())])
     assert {stratum.verdict: stratum.eligible for stratum in cohort.strata} == {

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.scenarios.rules import Rules
 from tests.scenarios.timed_charts import (
     DAY,
     HOUR,
@@ -12,9 +13,10 @@ from tests.scenarios.timed_charts import (
     charted,
     coded,
     infused,
-    judge,
     lab,
 )
+
+SCENARIO = "13-dka-infusion-stop"
 
 SODIUM, CHLORIDE, BICARBONATE, REPORTED_GAP = 50983, 50902, 50882, 50868
 GLUCOSE, GAS_GLUCOSE, STICK, CHEMISTRY_COPY = 50931, 50809, 225664, 220621
@@ -204,26 +206,11 @@ ENDS = {
 # fmt: on
 
 
-@pytest.fixture(scope="module")
-def judged(tmp_path_factory: pytest.TempPathFactory) -> Judged:
-    charts = {name: case for name, (case, _) in CASES.items()} | OUTSIDE | INSIDE
-    charts |= {name: case for name, (case, _) in ENDS.items()}
-    return judge(tmp_path_factory.mktemp("ketoacidosis"), "13-dka-infusion-stop", charts)
+FURTHER = {name: case for name, (case, _) in ENDS.items()}
 
 
-@pytest.mark.parametrize("claim", CASES)
-def test_the_verdict_follows_the_rules(claim: str, judged: Judged) -> None:
-    assert judged.verdicts[claim] == CASES[claim][1]
-
-
-@pytest.mark.parametrize("claim", OUTSIDE)
-def test_the_cohort_leaves_out(claim: str, judged: Judged) -> None:
-    assert claim not in judged.tasks
-
-
-@pytest.mark.parametrize("claim", INSIDE)
-def test_the_cohort_takes_in(claim: str, judged: Judged) -> None:
-    assert claim in judged.tasks
+class TestRules(Rules):
+    """As every scenario's."""
 
 
 @pytest.mark.parametrize("claim", ENDS)
@@ -273,11 +260,3 @@ class TestEvidence:
         needs = judged.evidence[claim]
         assert list(needs) == ["infusion_stop", requirement]
         assert [window.source for window in needs[requirement].search] == tables
-
-    @pytest.mark.parametrize("claim", CASES)
-    def test_no_chart_contradicts_its_gold(self, claim: str, judged: Judged) -> None:
-        own = {eid for rows in judged.eids[claim].values() for eid in rows}
-        for need in judged.evidence[claim].values():
-            assert need.kind != "absence" or not need.qualifying
-            assert need.kind != "rows" or need.alternatives
-            assert own.issuperset(need.relevant), "another patient's row, or one not known yet"

@@ -6,6 +6,7 @@ In a woman of 60, CKD-EPI 2021 is 30 between 1.89 and 1.90 mg/dL and 45 between 
 
 import pytest
 
+from tests.scenarios.rules import Rules
 from tests.scenarios.timed_charts import (
     DAY,
     HOUR,
@@ -16,11 +17,12 @@ from tests.scenarios.timed_charts import (
     charted,
     coded,
     given,
-    judge,
     lab,
     order,
     procedure,
 )
+
+SCENARIO = "23-metformin-egfr-at-dose"
 
 CREATININE, WHOLE_BLOOD, REPORTED, COPY = 50912, 52024, 50920, 220615
 HAEMODIALYSIS = 225441
@@ -142,25 +144,11 @@ FIRST = {
 # fmt: on
 
 
-@pytest.fixture(scope="module")
-def judged(tmp_path_factory: pytest.TempPathFactory) -> Judged:
-    charts = {name: case for name, (case, _) in CASES.items()} | OUTSIDE | INSIDE | FIRST
-    return judge(tmp_path_factory.mktemp("metformin"), "23-metformin-egfr-at-dose", charts)
+FURTHER = FIRST
 
 
-@pytest.mark.parametrize("claim", CASES)
-def test_the_verdict_follows_the_rules(claim: str, judged: Judged) -> None:
-    assert judged.verdicts[claim] == CASES[claim][1]
-
-
-@pytest.mark.parametrize("claim", OUTSIDE)
-def test_the_cohort_leaves_out(claim: str, judged: Judged) -> None:
-    assert claim not in judged.tasks
-
-
-@pytest.mark.parametrize("claim", INSIDE)
-def test_the_cohort_takes_in(claim: str, judged: Judged) -> None:
-    assert claim in judged.tasks
+class TestRules(Rules):
+    """As every scenario's."""
 
 
 @pytest.mark.parametrize("claim", FIRST)
@@ -199,11 +187,3 @@ class TestEvidence:
         (window,) = needs["no_creatinine"].search
         assert (window.source, window.start, window.end) == ("hosp.labevents", after(-7 * DAY), after(0))
         assert needs["no_creatinine"].relevant
-
-    @pytest.mark.parametrize("claim", CASES)
-    def test_no_chart_contradicts_its_gold(self, claim: str, judged: Judged) -> None:
-        own = {eid for rows in judged.eids[claim].values() for eid in rows}
-        for need in judged.evidence[claim].values():
-            assert need.kind != "absence" or not need.qualifying
-            assert need.kind != "rows" or need.alternatives
-            assert own.issuperset(need.relevant), "another patient's row, or one not known yet"

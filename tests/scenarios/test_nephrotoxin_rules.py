@@ -2,8 +2,7 @@
 
 from typing import Any
 
-import pytest
-
+from tests.scenarios.rules import Rules
 from tests.scenarios.timed_charts import (
     DAY,
     HOUR,
@@ -16,11 +15,12 @@ from tests.scenarios.timed_charts import (
     detail,
     given,
     infused,
-    judge,
     lab,
     order,
     procedure,
 )
+
+SCENARIO = "02-nephrotoxin-after-aki-onset"
 
 CREATININE, HEART_RATE, COPY = 50912, 220045, 220615
 KETOROLAC, GENTAMICIN, TOBRAMYCIN = 229072, 225875, 225902
@@ -252,25 +252,11 @@ VERBLESS = {
 # fmt: on
 
 
-@pytest.fixture(scope="module")
-def judged(tmp_path_factory: pytest.TempPathFactory) -> Judged:
-    charts = {name: case for name, (case, _) in CASES.items()} | OUTSIDE | INSIDE | VERBLESS
-    return judge(tmp_path_factory.mktemp("nephrotoxin"), "02-nephrotoxin-after-aki-onset", charts)
+FURTHER = VERBLESS
 
 
-@pytest.mark.parametrize("claim", CASES)
-def test_the_verdict_follows_the_rules(claim: str, judged: Judged) -> None:
-    assert judged.verdicts[claim] == CASES[claim][1]
-
-
-@pytest.mark.parametrize("claim", OUTSIDE)
-def test_the_cohort_leaves_out(claim: str, judged: Judged) -> None:
-    assert claim not in judged.tasks
-
-
-@pytest.mark.parametrize("claim", INSIDE)
-def test_the_cohort_takes_in(claim: str, judged: Judged) -> None:
-    assert claim in judged.tasks
+class TestRules(Rules):
+    """As every scenario's."""
 
 
 def test_a_row_that_lost_its_verb_takes_a_case_out_only_if_the_verdict_would_turn_on_it(
@@ -310,9 +296,3 @@ class TestEvidence:
         name = "a rise by 0.3 that was gone before the dose"
         need = judged.evidence[name]["recovered_creatinine"]
         assert need.alternatives == ((judged.rows(name, "hosp.labevents")[-1],),)
-
-    @pytest.mark.parametrize("claim", CASES)
-    def test_no_chart_contradicts_its_gold(self, claim: str, judged: Judged) -> None:
-        for need in judged.evidence[claim].values():
-            assert need.kind != "absence" or not need.qualifying
-            assert need.kind != "rows" or need.alternatives

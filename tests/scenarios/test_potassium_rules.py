@@ -1,7 +1,6 @@
 """The rules of severe hyperkalaemia at their boundaries: a minute and a unit either side of each."""
 
-import pytest
-
+from tests.scenarios.rules import Rules
 from tests.scenarios.timed_charts import (
     HOUR,
     Chart,
@@ -11,11 +10,12 @@ from tests.scenarios.timed_charts import (
     detail,
     given,
     infused,
-    judge,
     lab,
     order,
     procedure,
 )
+
+SCENARIO = "16-severe-hyperkalaemia-treatment"
 
 POTASSIUM, WHOLE_BLOOD, HEART_RATE = 50971, 50822, 220045
 CALCIUM, INSULIN, BICARBONATE, CIRCUIT_CALCIUM = 221456, 223258, 220995, 227525
@@ -223,32 +223,24 @@ INSIDE = {
 # fmt: on
 
 
-@pytest.fixture(scope="module")
-def judged(tmp_path_factory: pytest.TempPathFactory) -> Judged:
-    charts = {name: case for name, (case, _) in CASES.items()} | OUTSIDE | INSIDE | VERBLESS
-    return judge(tmp_path_factory.mktemp("potassium"), "16-severe-hyperkalaemia-treatment", charts)
-
-
 VERBLESS = {
     "a row that lost its verb": chart(calcium(10, " in Other Location")),
     "one beside a dose": chart(calcium(10, "Delayed "), calcium(20)),
     "one outside the window": chart(calcium(61, " in Other Location")),
 }
 
+AMBIGUOUS = {
+    "disputed, with nothing after": Chart(rows=(INDEX, *EMAR, lab(WHOLE_BLOOD, 20, 4.6, stored=30))),
+    "dialysed late, with nothing before": Chart(
+        rows=(INDEX, *EMAR, procedure(HAEMODIALYSIS, 90, 4 * HOUR)), icu=UNIT
+    ),
+}
 
-@pytest.mark.parametrize("claim", CASES)
-def test_the_verdict_follows_the_rules(claim: str, judged: Judged) -> None:
-    assert judged.verdicts[claim] == CASES[claim][1]
+FURTHER = VERBLESS | AMBIGUOUS
 
 
-@pytest.mark.parametrize("claim", OUTSIDE)
-def test_the_cohort_leaves_out(claim: str, judged: Judged) -> None:
-    assert claim not in judged.tasks
-
-
-@pytest.mark.parametrize("claim", INSIDE)
-def test_the_cohort_takes_in(claim: str, judged: Judged) -> None:
-    assert claim in judged.tasks
+class TestRules(Rules):
+    """As every scenario's."""
 
 
 def test_a_row_that_lost_its_verb_takes_a_case_out_only_if_the_verdict_would_turn_on_it(
@@ -298,8 +290,11 @@ class TestEvidence:
         sent, received = judged.rows(name, "icu.procedureevents")
         assert set(judged.evidence[name]["operating_room"].alternatives) == {(sent,), (received,)}
 
-    @pytest.mark.parametrize("claim", CASES)
-    def test_no_chart_contradicts_its_gold(self, claim: str, judged: Judged) -> None:
-        for need in judged.evidence[claim].values():
-            assert need.kind != "absence" or not need.qualifying
-            assert need.kind != "rows" or need.alternatives
+    def test_a_dispute_rests_on_the_search_that_found_no_treatment(self, judged: Judged) -> None:
+        need = judged.evidence["disputed, with nothing after"]["no_treatment"]
+        assert [window.source for window in need.search] == ["hosp.emar"]
+
+    def test_the_late_dialysis_itself_shows_that_nothing_came_before_it(self, judged: Judged) -> None:
+        name = "dialysed late, with nothing before"
+        (dialysis,) = judged.rows(name, "icu.procedureevents")
+        assert judged.evidence[name]["no_treatment"].alternatives == ((dialysis,),)

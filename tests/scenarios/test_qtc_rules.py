@@ -4,6 +4,7 @@ from itertools import count
 
 import pytest
 
+from tests.scenarios.rules import Rules
 from tests.scenarios.timed_charts import (
     DAY,
     HOUR,
@@ -15,11 +16,12 @@ from tests.scenarios.timed_charts import (
     detail,
     given,
     infused,
-    judge,
     lab,
     order,
     procedure,
 )
+
+SCENARIO = "19-long-qtc-drug-exposure"
 
 QTC, HEART_RATE, POTASSIUM = 224359, 220045, 50971
 AMIODARONE, HALOPERIDOL = 230034, 221824
@@ -222,27 +224,11 @@ SHOWN = {
 }
 
 
-@pytest.fixture(scope="module")
-def judged(tmp_path_factory: pytest.TempPathFactory) -> Judged:
-    charts = {name: case for group in (CASES, DOUBTFUL) for name, (case, _) in group.items()}
-    return judge(
-        tmp_path_factory.mktemp("qtc"), "19-long-qtc-drug-exposure", charts | OUTSIDE | INSIDE | SHOWN
-    )
+FURTHER = SHOWN | {name: case for name, (case, _) in DOUBTFUL.items()}
 
 
-@pytest.mark.parametrize("claim", CASES)
-def test_the_verdict_follows_the_rules(claim: str, judged: Judged) -> None:
-    assert judged.verdicts[claim] == CASES[claim][1]
-
-
-@pytest.mark.parametrize("claim", OUTSIDE)
-def test_the_cohort_leaves_out(claim: str, judged: Judged) -> None:
-    assert claim not in judged.tasks
-
-
-@pytest.mark.parametrize("claim", INSIDE)
-def test_the_cohort_takes_in(claim: str, judged: Judged) -> None:
-    assert claim in judged.tasks
+class TestRules(Rules):
+    """As every scenario's."""
 
 
 @pytest.mark.parametrize("claim", DOUBTFUL)
@@ -289,11 +275,3 @@ class TestEvidence:
     def test_that_nobody_charted_a_qtc_is_asked_for_in_an_icu_only(self, judged: Judged) -> None:
         assert list(judged.evidence["charted a minute later"]) == ["index_ecg", "no_charted_qtc"]
         assert list(judged.evidence["no end of the T wave"]) == ["index_ecg"]
-
-    @pytest.mark.parametrize("claim", CASES)
-    def test_no_chart_contradicts_its_gold(self, claim: str, judged: Judged) -> None:
-        own = {eid for rows in judged.eids[claim].values() for eid in rows}
-        for need in judged.evidence[claim].values():
-            assert need.kind != "absence" or not need.qualifying
-            assert need.kind != "rows" or need.alternatives
-            assert own.issuperset(need.relevant), "another patient's row, or one not known yet"

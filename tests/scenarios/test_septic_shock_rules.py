@@ -1,10 +1,11 @@
 """The Sepsis-3 criteria in the first vasopressor day at their boundaries: a minute and a unit either side of each."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.scenarios.conftest import ReadAs
+from tests.scenarios.rules import SampledRules
 from tests.scenarios.timed_charts import (
     DAY,
     HOUR,
@@ -15,10 +16,11 @@ from tests.scenarios.timed_charts import (
     charted,
     culture,
     infused,
-    judge,
     lab,
     order,
 )
+
+SCENARIO = "06-septic-shock-sepsis3-criteria"
 
 LACTATE, BEDSIDE, CREATININE = 50813, 225668, 50912
 NOREPINEPHRINE, EPINEPHRINE, VASOPRESSIN, PHENYLEPHRINE = 221906, 221289, 222315, 221749
@@ -175,31 +177,18 @@ INSIDE = {
 # fmt: on
 
 
-@pytest.fixture(scope="module")
-def judged(tmp_path_factory: pytest.TempPathFactory) -> Judged:
-    charts = {name: case for name, (case, _) in CASES.items()} | LEFT_OUT | OUTSIDE | INSIDE
-    return judge(tmp_path_factory.mktemp("shock"), "06-septic-shock-sepsis3-criteria", charts)
+ANY_INFUSION = {"a minute": chart(runs(0, 1), HIGH), "and normal": chart(runs(0, 40), lab(LACTATE, 60, 1.1))}
+
+FURTHER = LEFT_OUT | ANY_INFUSION
 
 
-@pytest.mark.parametrize("claim", CASES)
-def test_the_verdict_follows_the_rules(claim: str, judged: Judged) -> None:
-    assert judged.verdicts[claim] == CASES[claim][1]
-    assert judged.eligible[claim]
+class TestRules(SampledRules):
+    """As every scenario's."""
 
 
 @pytest.mark.parametrize("claim", LEFT_OUT)
 def test_a_lactate_of_before_alone_is_no_case(claim: str, judged: Judged) -> None:
     assert not judged.eligible[claim]
-
-
-@pytest.mark.parametrize("claim", OUTSIDE)
-def test_the_cohort_leaves_out(claim: str, judged: Judged) -> None:
-    assert claim not in judged.tasks
-
-
-@pytest.mark.parametrize("claim", INSIDE)
-def test_the_cohort_takes_in(claim: str, judged: Judged) -> None:
-    assert claim in judged.tasks
 
 
 def test_the_first_row_with_a_rate_is_the_index(judged: Judged) -> None:
@@ -256,16 +245,6 @@ class TestEvidence:
         assert needs["earlier_lactate"].alternatives == ((before,),)
         assert needs["later_lactate"].alternatives == ((later,),)
 
-    @pytest.mark.parametrize("claim", CASES)
-    def test_no_chart_contradicts_its_gold(self, claim: str, judged: Judged) -> None:
-        own = {eid for rows in judged.eids[claim].values() for eid in rows}
-        for need in judged.evidence[claim].values():
-            assert need.kind != "absence" or not need.qualifying
-            assert need.kind != "rows" or need.alternatives
-            assert own.issuperset(need.relevant), "another patient's row, or one not known yet"
 
-
-def test_with_any_infusion_as_a_requirement_a_short_one_is_enough(tmp_path: Path) -> None:
-    charts = {"a minute": chart(runs(0, 1), HIGH), "and normal": chart(runs(0, 40), lab(LACTATE, 60, 1.1))}
-    judged = judge(tmp_path, "06-septic-shock-sepsis3-criteria", charts, reading="any_infusion")
-    assert list(judged.verdicts.values()) == [YES, NORMAL]
+def test_with_any_infusion_as_a_requirement_a_short_one_is_enough(read_as: ReadAs) -> None:
+    assert list(read_as("any_infusion", ANY_INFUSION).values()) == [YES, NORMAL]

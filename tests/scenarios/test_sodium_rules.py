@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.scenarios.rules import Rules
 from tests.scenarios.timed_charts import (
     DAY,
     HOUR,
@@ -10,11 +11,12 @@ from tests.scenarios.timed_charts import (
     Row,
     after,
     charted,
-    judge,
     lab,
     ordered,
     procedure,
 )
+
+SCENARIO = "15-sodium-correction-first-day"
 
 SODIUM, WHOLE_BLOOD, COPY = 50983, 50824, 220645
 GLUCOSE, GAS_GLUCOSE, POTASSIUM = 50931, 50809, 50971
@@ -163,25 +165,11 @@ FIRST = {"the first of two": chart(sodium(5 * HOUR, N0 - 2), sodium(18 * HOUR, N
 # fmt: on
 
 
-@pytest.fixture(scope="module")
-def judged(tmp_path_factory: pytest.TempPathFactory) -> Judged:
-    charts = {name: case for name, (case, _) in CASES.items()} | OUTSIDE | INSIDE | FIRST
-    return judge(tmp_path_factory.mktemp("sodium"), "15-sodium-correction-first-day", charts)
+FURTHER = FIRST
 
 
-@pytest.mark.parametrize("claim", CASES)
-def test_the_verdict_follows_the_rules(claim: str, judged: Judged) -> None:
-    assert judged.verdicts[claim] == CASES[claim][1]
-
-
-@pytest.mark.parametrize("claim", OUTSIDE)
-def test_the_cohort_leaves_out(claim: str, judged: Judged) -> None:
-    assert claim not in judged.tasks
-
-
-@pytest.mark.parametrize("claim", INSIDE)
-def test_the_cohort_takes_in(claim: str, judged: Judged) -> None:
-    assert claim in judged.tasks
+class TestRules(Rules):
+    """As every scenario's."""
 
 
 def test_the_first_low_sodium_is_the_index_not_the_lowest(judged: Judged) -> None:
@@ -228,11 +216,3 @@ class TestEvidence:
     def test_a_day_without_any_value_rests_on_a_search_of_it_all(self, judged: Judged) -> None:
         needs = judged.evidence["without any later value nothing is known"]
         assert list(needs) == ["index_sodium", "no_follow_up"]
-
-    @pytest.mark.parametrize("claim", CASES)
-    def test_no_chart_contradicts_its_gold(self, claim: str, judged: Judged) -> None:
-        own = {eid for rows in judged.eids[claim].values() for eid in rows}
-        for need in judged.evidence[claim].values():
-            assert need.kind != "absence" or not need.qualifying
-            assert need.kind != "rows" or need.alternatives
-            assert own.issuperset(need.relevant), "another patient's row, or one not known yet"

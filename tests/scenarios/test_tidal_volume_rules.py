@@ -7,6 +7,7 @@ from datetime import timedelta
 
 import pytest
 
+from tests.scenarios.rules import Rules
 from tests.scenarios.timed_charts import (
     DAY,
     HOUR,
@@ -16,10 +17,11 @@ from tests.scenarios.timed_charts import (
     T,
     after,
     charted,
-    judge,
     lab,
     procedure,
 )
+
+SCENARIO = "20-tidal-volume-predicted-weight"
 
 PO2, FIO2, KIND = 50821, 50816, 52033
 CHART_PO2, CHART_FIO2, PEEP = 220224, 223835, 220339
@@ -240,25 +242,11 @@ FIRST = {
 # fmt: on
 
 
-@pytest.fixture(scope="module")
-def judged(tmp_path_factory: pytest.TempPathFactory) -> Judged:
-    charts = {name: case for name, (case, _) in CASES.items()} | OUTSIDE | INSIDE | FIRST
-    return judge(tmp_path_factory.mktemp("tidal"), "20-tidal-volume-predicted-weight", charts)
+FURTHER = FIRST
 
 
-@pytest.mark.parametrize("claim", CASES)
-def test_the_verdict_follows_the_rules(claim: str, judged: Judged) -> None:
-    assert judged.verdicts[claim] == CASES[claim][1]
-
-
-@pytest.mark.parametrize("claim", OUTSIDE)
-def test_the_cohort_leaves_out(claim: str, judged: Judged) -> None:
-    assert claim not in judged.tasks
-
-
-@pytest.mark.parametrize("claim", INSIDE)
-def test_the_cohort_takes_in(claim: str, judged: Judged) -> None:
-    assert claim in judged.tasks
+class TestRules(Rules):
+    """As every scenario's."""
 
 
 @pytest.mark.parametrize("claim", FIRST)
@@ -305,11 +293,3 @@ class TestEvidence:
 
     def test_where_both_inputs_lack_one_of_them_is_enough(self, judged: Judged) -> None:
         assert judged.evidence["no height and two volumes"]["missing_input"].any
-
-    @pytest.mark.parametrize("claim", CASES)
-    def test_no_chart_contradicts_its_gold(self, claim: str, judged: Judged) -> None:
-        own = {eid for rows in judged.eids[claim].values() for eid in rows}
-        for need in judged.evidence[claim].values():
-            assert need.kind != "absence" or not need.qualifying
-            assert need.kind != "rows" or need.alternatives
-            assert own.issuperset(need.relevant), "another patient's row, or one not known yet"

@@ -2,8 +2,7 @@
 
 from typing import Any
 
-import pytest
-
+from tests.scenarios.rules import Rules
 from tests.scenarios.timed_charts import (
     DAY,
     HOUR,
@@ -16,10 +15,11 @@ from tests.scenarios.timed_charts import (
     detail,
     given,
     infused,
-    judge,
     order,
     procedure,
 )
+
+SCENARIO = "09-empiric-vancomycin-day-three"
 
 VANCOMYCIN, HEART_RATE, HAEMODIALYSIS = 225798, 220045, 225441
 
@@ -256,25 +256,11 @@ CLOSE = {
 # fmt: on
 
 
-@pytest.fixture(scope="module")
-def judged(tmp_path_factory: pytest.TempPathFactory) -> Judged:
-    charts = {name: case for name, (case, _) in CASES.items()} | OUTSIDE | INSIDE | CLOSE
-    return judge(tmp_path_factory.mktemp("vancomycin"), "09-empiric-vancomycin-day-three", charts)
+FURTHER = CLOSE
 
 
-@pytest.mark.parametrize("claim", CASES)
-def test_the_verdict_follows_the_rules(claim: str, judged: Judged) -> None:
-    assert judged.verdicts[claim] == CASES[claim][1]
-
-
-@pytest.mark.parametrize("claim", OUTSIDE)
-def test_the_cohort_leaves_out(claim: str, judged: Judged) -> None:
-    assert claim not in judged.tasks
-
-
-@pytest.mark.parametrize("claim", INSIDE)
-def test_the_cohort_takes_in(claim: str, judged: Judged) -> None:
-    assert claim in judged.tasks
+class TestRules(Rules):
+    """As every scenario's."""
 
 
 def test_cases_that_are_too_close_to_call_are_not_sampled(judged: Judged) -> None:
@@ -311,9 +297,3 @@ class TestEvidence:
         needs = judged.evidence["a skin organism in one blood specimen"]
         assert list(needs) == ["first_dose", "disputed_growth"]
         assert len(needs["disputed_growth"].alternatives) == 1
-
-    @pytest.mark.parametrize("claim", CASES)
-    def test_no_chart_contradicts_its_gold(self, claim: str, judged: Judged) -> None:
-        for need in judged.evidence[claim].values():
-            assert need.kind != "absence" or not need.qualifying
-            assert need.kind != "rows" or need.alternatives

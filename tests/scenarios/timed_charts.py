@@ -307,13 +307,20 @@ class Judged:
 
 def judge(folder: Path, slug: str, charts: Mapping[str, Chart], *, reading: str | None = None) -> Judged:
     """Import the charts, find the cohort and adjudicate it, under an accepted other reading if it is named."""
+    numbers = {name: number for number, name in enumerate(charts, start=1)}
+    return judge_stored(write_charts(folder, charts.values()), slug, numbers, reading=reading)
+
+
+def judge_stored(
+    store: Store, slug: str, numbers: Mapping[str, int], *, reading: str | None = None
+) -> Judged:
+    """What the scenario makes of the charts with those numbers, by the names they have here."""
     scenario = load_scenario(data_folder("scenarios") / "determination" / slug)
     for other in scenario.readings:
         if other.id == reading:
             scenario = scenario.model_copy(update={"params": scenario.params | other.params})
-    store = write_charts(folder, charts.values())
-    names = dict(enumerate(charts, start=1))
-    tasks = find_tasks(store, scenario)
+    names = {number: name for name, number in numbers.items()}
+    tasks = {number: task for number, task in find_tasks(store, scenario).items() if number in names}
     with open_tasks(store, list(tasks.values())) as connection:
         adjudicate(connection, scenario)
         facts = {row[0] for row in connection.execute("describe adjudicated").fetchall()}
@@ -325,7 +332,7 @@ def judge(folder: Path, slug: str, charts: Mapping[str, Chart], *, reading: str 
             ).fetchall()
         }
         evidence = gather_evidence(connection, scenario)
-        eids: dict[str, dict[str, list[str]]] = {name: {} for name in charts}
+        eids: dict[str, dict[str, list[str]]] = {name: {} for name in numbers}
         for table in SERVED_TABLES:
             time = TABLES[table].time
             if TABLES[table].kind is None or time is None or TABLES[table].shares:

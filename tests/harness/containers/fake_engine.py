@@ -1,14 +1,40 @@
 """A `docker` command that keeps containers, networks and volumes as files, as far as clearing up asks for them.
 
 The things of each kind are empty files in a folder of that name beside the command. A file `gone` beside it
-makes every call fail as it does without an engine, and `stubborn` holds how many removals fail first.
+makes every call fail as it does without an engine, and `stubborn` holds how many removals fail first. It is a shell's
+script, since a run asks the engine many times and a shell is there ten times as fast as Python.
 """
 
-import re
-import sys
 from pathlib import Path
 
 KINDS = ("container", "network", "volume")
+
+_COMMAND = r"""#!/bin/sh
+folder=${0%/*} kind=$1 verb=$2
+if [ -e "$folder/gone" ]; then
+    echo "Cannot connect to the Docker daemon at unix:///var/run/docker.sock." >&2
+    exit 1
+fi
+case $verb in
+ls)
+    for word; do case $word in name=*) pattern=${word#name=} ;; esac; done
+    before=; [ "$kind" = container ] && before=/
+    for path in "$folder/$kind"/*; do
+        [ -e "$path" ] && echo "$before${path##*/}"
+    done | grep -E -- "${pattern:?}" | sed 's,^/,,'
+    ;;
+rm)
+    left=0; [ -e "$folder/stubborn" ] && read -r left < "$folder/stubborn"
+    if [ "$left" -gt 0 ]; then
+        echo $((left - 1)) > "$folder/stubborn"
+        echo "Error: No such $kind" >&2
+        exit 1
+    fi
+    shift 2
+    for name; do case $name in --*) ;; *) rm "$folder/$kind/$name" || exit 1 ;; esac; done
+    ;;
+esac
+"""
 
 
 class FakeEngine:
@@ -19,7 +45,7 @@ class FakeEngine:
         for kind in KINDS:
             (folder / kind).mkdir(parents=True)
         command = folder / "docker"
-        command.write_text(f"#!{sys.executable} -IS\n{Path(__file__).read_text()}\nmain()\n")
+        command.write_text(_COMMAND)
         command.chmod(0o755)
 
     def add(self, *names: str) -> None:
@@ -42,25 +68,4 @@ class FakeEngine:
 
     def refuse_removals(self, number: int) -> None:
         """The next so many removals fail, as they do while another command removes the same thing."""
-        (self.folder / "stubborn").write_text(str(number))
-
-
-def main() -> None:
-    """Do what the command line asks."""
-    folder, (kind, verb, *rest) = Path(sys.argv[0]).parent, sys.argv[1:]
-    if (folder / "gone").exists():
-        sys.exit("Cannot connect to the Docker daemon at unix:///var/run/docker.sock.")
-    if verb == "ls":
-        (pattern,) = (word.removeprefix("name=") for word in rest if word.startswith("name="))
-        for path in (folder / kind).iterdir():
-            if re.search(pattern, f"/{path.name}" if kind == "container" else path.name):
-                print(path.name)
-    elif verb == "rm":
-        stubborn = folder / "stubborn"
-        left = int(stubborn.read_text()) if stubborn.exists() else 0
-        stubborn.write_text(str(max(left - 1, 0)))
-        if left:
-            sys.exit(f"Error: No such {kind}")
-        for name in rest:
-            if not name.startswith("--"):
-                (folder / kind / name).unlink()
+        (self.folder / "stubborn").write_text(f"{number}\n")

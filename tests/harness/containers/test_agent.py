@@ -12,7 +12,8 @@ from harbor.models.agent.context import AgentContext
 
 from harness.containers.agent import agent_config, require_agent
 from harness.errors import UnknownSystemError
-from harness.systems import HarborAgent, System
+from harness.systems import HarborAgent, System, load_systems
+from tests.examples import write_boxed_example
 
 MODEL: dict[str, Any] = {
     "model": "anthropic/some",
@@ -136,3 +137,11 @@ def test_a_compose_file_that_opens_the_trial_is_refused_with_the_agent(tmp_path:
     file.write_text("services: {model: {image: x}}")
     with pytest.raises(UnknownSystemError, match="service model names no networks"):
         require_agent(_system("nop", compose=(file,)))
+
+
+def test_the_system_in_containers_of_the_page_can_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_boxed_example(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    require_agent(load_systems(tmp_path / "my-systems.toml")["boxed"])

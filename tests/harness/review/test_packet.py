@@ -5,6 +5,7 @@ import json
 import re
 import shutil
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -20,15 +21,17 @@ from harness.review.sample import order_for, sample_cases
 from harness.review.signoff import read_signoff, write_signoff
 from harness.scenario import load_scenarios as load_all
 from mcp_mimic.contract import VERDICTS
-from tests.harness.built_tasks import KEY, World, build_world
+from tests.harness.built_tasks import KEY, World
 
 Captured = pytest.CaptureFixture[str]
 LACTATE, POTASSIUM = "05-lactate-remeasurement-six-hours", "16-severe-hyperkalaemia-treatment"
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> World:
-    made = build_world(tmp_path_factory.mktemp("world"))
+def world(task_world: World, tmp_path_factory: pytest.TempPathFactory) -> World:
+    """With the cohort's file and the key beside its tasks."""
+    folder = tmp_path_factory.mktemp("world")
+    made = replace(task_world, tasks=shutil.copytree(task_world.tasks, folder / "tasks"))
     write_rows(list(made.rows.values()), made.tasks.parent / "cohort.csv")
     (made.tasks.parent / "key").write_bytes(KEY)
     return made

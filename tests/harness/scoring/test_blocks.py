@@ -3,6 +3,7 @@
 import itertools
 import time
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
@@ -31,23 +32,43 @@ def _reference(text: str) -> list[tuple[str, bool]]:
     return found
 
 
-@settings(max_examples=400, deadline=None, derandomize=True)
-@given(DOCUMENTS)
-def test_headings_are_those_that_a_commonmark_parser_finds(text: str) -> None:
+few = settings(max_examples=100, deadline=None, derandomize=True)
+many = settings(max_examples=400, deadline=None, derandomize=True)
+
+
+def assert_headings_agree(text: str) -> None:
     ours = [
         (" ".join(block.text.split()), block.quoted) for block in scan_blocks(text) if block.kind == "heading"
     ]
     assert ours == _reference(text)
 
 
-@settings(max_examples=400, deadline=None, derandomize=True)
-@given(DOCUMENTS)
-def test_citations_in_running_text_are_those_that_a_commonmark_parser_finds(text: str) -> None:
+def assert_citations_agree(text: str) -> None:
     ours = sum(
         block.text.count("[lab:1]") for block in scan_blocks(text) if block.kind in ("prose", "heading")
     )
     tokens = MarkdownIt("commonmark").parse(text)
     assert ours == sum(token.content.count("[lab:1]") for token in tokens if token.type == "inline")
+
+
+@few
+@given(DOCUMENTS)
+def test_headings_are_those_that_a_commonmark_parser_finds(text: str) -> None:
+    assert_headings_agree(text)
+
+
+@few
+@given(DOCUMENTS)
+def test_citations_in_running_text_are_those_that_a_commonmark_parser_finds(text: str) -> None:
+    assert_citations_agree(text)
+
+
+@pytest.mark.slow
+@many
+@given(DOCUMENTS)
+def test_headings_and_citations_are_those_of_a_commonmark_parser_at_length(text: str) -> None:
+    assert_headings_agree(text)
+    assert_citations_agree(text)
 
 
 def test_no_report_of_the_allowed_size_takes_long() -> None:

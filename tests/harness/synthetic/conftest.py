@@ -1,5 +1,6 @@
-"""Synthetic hospitals, generated and imported once a test session: one in which every plant is carried by
-somebody, and, for slow tests, the default one with all the carriers that sampling needs.
+"""Synthetic hospitals, generated and imported once a test session: one with the plants of one scenario, and, for
+slow tests, one in which every plant of all is carried by somebody, and the default one with all the carriers that
+sampling needs.
 """
 
 import fcntl
@@ -25,6 +26,12 @@ class SyntheticWorld:
     source: Path
     store: Store
     planted: tuple[PlantedCase, ...]
+
+
+@pytest.fixture(scope="session")
+def one_world(shared_dir: Path) -> SyntheticWorld:
+    """Every plant of the first scenario has a carrier or a few."""
+    return build(shared_dir, "one_synthetic", [load_scenarios()[0].at_most(1)])
 
 
 @pytest.fixture(scope="session")

@@ -84,7 +84,10 @@ def test_presence_that_contradicts_the_anchor_is_named(
         plant_one(tmp_path, f"presence = {{ {presence} }}\n", anchor=anchor)
 
 
-@pytest.mark.parametrize("anchor", ["icu", "unit", "ward", "theatre"])
+@pytest.mark.parametrize(
+    "anchor",
+    ["icu", *(pytest.param(anchor, marks=pytest.mark.slow) for anchor in ("unit", "ward", "theatre"))],
+)
 def test_a_patient_may_have_been_in_hospital_for_days(tmp_path: Path, anchor: str) -> None:
     for number in PATIENTS:
         chart = plant_one(tmp_path, "stay = { days_before = 8 }\n", anchor=anchor, number=number)

@@ -10,6 +10,6 @@ from tests.mcp_mimic.chart.test_slice_properties import assert_holds_what_was_kn
 @settings(max_examples=3, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_a_slice_of_the_synthetic_hospital_holds_exactly_what_was_known(
-    world: SyntheticWorld, data: st.DataObject
+    one_world: SyntheticWorld, data: st.DataObject
 ) -> None:
-    assert_holds_what_was_known(world.store, *data.draw(questions(world.store)))
+    assert_holds_what_was_known(one_world.store, *data.draw(questions(one_world.store)))

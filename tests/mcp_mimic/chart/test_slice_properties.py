@@ -123,6 +123,7 @@ def test_a_slice_of_the_small_hospital_holds_exactly_what_was_known_at_length(
 
 
 @pytest.mark.demo
+@pytest.mark.slow
 @settings(max_examples=6, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_a_slice_of_the_demo_holds_exactly_what_was_known(demo_store: Store, data: st.DataObject) -> None:
@@ -148,6 +149,7 @@ def test_many_tasks_give_each_task_its_slice(edge_store: Store, data: st.DataObj
 
 
 @pytest.mark.demo
+@pytest.mark.slow
 @settings(max_examples=4, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_many_tasks_of_the_demo_give_each_task_its_slice(demo_store: Store, data: st.DataObject) -> None:

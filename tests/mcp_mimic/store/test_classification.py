@@ -85,6 +85,7 @@ def edit_lines(file: Path, old: str, new: str) -> None:
 
 
 @pytest.mark.demo
+@pytest.mark.slow
 def test_the_demo_is_open(demo_store: Store) -> None:
     assert (demo_store.manifest.classification, demo_store.manifest.release) == ("open", "demo-2.2")
 

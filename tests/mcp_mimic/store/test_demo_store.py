@@ -7,7 +7,7 @@ from mcp_mimic.store.check import check_store
 from mcp_mimic.store.store import Store
 from mcp_mimic.store.tables import TABLES
 
-pytestmark = pytest.mark.demo
+pytestmark = [pytest.mark.demo, pytest.mark.slow]
 
 COUNTS = {
     "hosp": "patients 100 admissions 275 transfers 1190 services 319 labevents 107727 microbiologyevents 2899 "
