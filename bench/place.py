@@ -59,6 +59,8 @@ class Place:
             require_disk(self.root, round(STORE_BYTES_AT_FULL * self.scale))
             say(f"importing {sum(facts.rows.values()):,} rows")
             import_files(self.data, self.store_folder, self.log("import"))
+            if read_manifest(self.store_folder).classification != "synthetic":
+                raise RuntimeError(f"{self.data}: made by another version; remove it to have it made again")
         return self.store_folder
 
     def _is_current(self) -> bool:
