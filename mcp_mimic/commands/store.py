@@ -39,7 +39,7 @@ def import_(
 ) -> None:
     """Turn official MIMIC-IV files into a store.
 
-    Reads csv.gz, csv and parquet, of the releases 2.2 and 3.1 and the demo. Every file is checked from end to end first. Interrupted, the same command goes on where it stopped.
+    Reads csv.gz, csv and parquet, of the releases 2.2 and 3.1 and the demo. Every file is read from end to end first, of a parquet file its footer. Interrupted, the same command goes on where it stopped.
 
     Example: mcp-mimic import mimiciv/3.1 mimic-iv-note/2.2 --store store
     """

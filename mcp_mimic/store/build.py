@@ -58,6 +58,11 @@ class Journal:
         if entry.path:
             self.write()
 
+    def forget(self, table: str) -> None:
+        """Take a table back, on the disk too, before its rows are touched: from now on it is not finished."""
+        if self.finished.pop(table, None) is not None:
+            self.write()
+
     def write(self) -> None:
         """Put what is finished on the disk."""
         entries = {name: asdict(done) for name, done in self.finished.items()}

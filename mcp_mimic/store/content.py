@@ -1,6 +1,7 @@
 """Content digests: what a table holds, whatever its file's format and the order of its rows.
 
-A row's digest is the md5 of its official columns in one unambiguous text; a table's digest is taken over
+A row's digest is the md5 of its official columns in one text, with a control character between them that
+only an accident could put into a value (then two rows can have one text). A table's digest is taken over
 the number of rows and the sums of both halves of the rows' digests, so that it needs no sort and no
 memory. This guards against accidents, not against forgers.
 """

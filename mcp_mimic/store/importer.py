@@ -216,6 +216,7 @@ class _Import:
         for name in import_order():
             kept = name in there and self._is_finished(name)
             if not kept:
+                self.journal.forget(name)
                 self._build(connection, name, done, total)
             done += self.verified[name].size if name in self.verified else 0
             self.report(Step.KEPT if kept else Step.DONE, name, done, total)

@@ -17,6 +17,7 @@ from mcp_mimic.store.tables import OPTIONAL_SCHEMAS, Table
 
 _CHUNK = 1 << 17  # what unpacks fastest
 _MAX_HEADER = 1 << 16
+REPACK = "unpack it and give the .csv, or pack it again with gzip"
 _AGAIN = "download it again and compare it with the release's SHA256SUMS.txt"
 
 
@@ -89,9 +90,10 @@ class _Gunzip:
         text = b""
         while data:
             if self._member.eof:
-                data = data.lstrip(b"\0")  # padding that some tools leave behind the last member
-                if not data:
-                    break
+                if data.startswith(b"\0"):  # padding of some tools, over which the database stumbles
+                    raise StoreError(
+                        f"{self._path}: zero bytes behind the packed text", REPACK, code="broken_file"
+                    )
                 self._member = isal_zlib.decompressobj(wbits=31)
             try:
                 text += self._member.decompress(data)
@@ -118,7 +120,13 @@ def _csv_columns(source: SourceFile, start: bytes, end: bytes) -> tuple[str, ...
         header = start.splitlines()[0].decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise StoreError(f"{source.path}: the first line is not UTF-8", _AGAIN) from error
-    return tuple(column_name(name) for name in next(csv.reader([header])))
+    try:
+        (names,) = csv.reader([header], strict=True)
+    except csv.Error as error:
+        raise StoreError(
+            f"{source.path}: the first line is not a list of column names ({error})", _AGAIN, code="columns"
+        ) from error
+    return tuple(column_name(name) for name in names)
 
 
 def _parquet_columns(source: SourceFile) -> tuple[str, ...]:

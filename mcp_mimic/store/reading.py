@@ -9,6 +9,7 @@ from contextlib import contextmanager
 import duckdb
 
 from mcp_mimic.errors import StoreError
+from mcp_mimic.store.integrity import REPACK
 from mcp_mimic.store.layout import column_name
 from mcp_mimic.store.sources import SourceFile
 from mcp_mimic.store.sql import one_row, quote_name, quote_text
@@ -51,8 +52,14 @@ def reading(source: SourceFile) -> Iterator[None]:
     """Turn DuckDB's errors over the content of `source` into one line that names file, line and column."""
     try:
         yield
-    except SHORTAGES:
-        raise
+    except SHORTAGES as error:
+        if "gzip" not in str(error).lower():
+            raise
+        raise StoreError(
+            f"{source.path}: packed in a way that cannot be read ({first_line(error)})",
+            REPACK,
+            code="broken_file",
+        ) from error
     except duckdb.Error as error:
         found = misfit(source.table, str(error))
         if found is not None:
@@ -118,14 +125,18 @@ def _misfit_error(source: SourceFile, found: Misfit) -> StoreError:
 
 def _line_of(source: SourceFile, found: Misfit) -> int | None:
     """The line on which the first row with the misfit ends."""
+    csv.field_size_limit(_LONG_LINE)
     unpack = gzip.open if source.suffix == ".csv.gz" else open
     with unpack(source.path, "rt", encoding="utf-8-sig", errors="replace", newline="") as text:
         rows = csv.reader(text)
         header = [column_name(name) for name in next(rows)]
         for values in rows:
+            if not values:
+                continue  # DuckDB passes over empty lines too
             row = dict(zip(header, values, strict=False))
-            own = found.meaning == OWN_KEY and row[found.column].startswith(f"{row['subject_id']}-")
-            if row.get(found.column, "")[:LONGEST_VALUE] == (found.value or "") and not own:
+            value = row.get(found.column, "")
+            own = found.meaning == OWN_KEY and value.startswith(f"{row.get('subject_id')}-")
+            if value[:LONGEST_VALUE] == (found.value or "") and not own:
                 return rows.line_num
     return None
 

@@ -15,10 +15,16 @@ _PATTERNS = {
     "BIGINT": r"[+-]?\d+(\.0*)?",
     "INTEGER": r"[+-]?\d+(\.0*)?",
     "DOUBLE": r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?",
-    "TIMESTAMP": r"\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?)?",
+    "TIMESTAMP": r"\d{4}-\d{2}-\d{2}([ T]([01]\d|2[0-3]):\d{2}(:\d{2}(\.\d{1,6})?)?)?",
     "DATE": r"\d{4}-\d{2}-\d{2}([ T]00:00(:00(\.0+)?)?)?",
-    "TIME": r"\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?",
+    "TIME": r"([01]\d|2[0-3]):\d{2}(:\d{2}(\.\d{1,6})?)?",
 }
+_SOUND = {
+    "DOUBLE": "isfinite({value})",
+    "TIMESTAMP": "{value} BETWEEN TIMESTAMP '0001-01-01' AND TIMESTAMP '9999-12-31 23:59:59.999999'",
+    "DATE": "{value} BETWEEN DATE '0001-01-01' AND DATE '9999-12-31'",
+}
+"""What a cast value must be, beside not null. Clients read years of four digits."""
 _MEANING = {
     "BIGINT": "a whole number",
     "INTEGER": "a whole number",
@@ -104,14 +110,16 @@ def _typed(column: Column, required: bool, own_key: bool) -> str:
     if column.type == "VARCHAR":
         return f"nullif({name}, '')"
     cast = f"try_cast({name} AS {column.type})"
+    # DuckDB tells -0.0 from 0.0 in bits and text, but not in order.
+    value = f"{cast} + 0.0" if column.type == "DOUBLE" else cast
     pattern = f"regexp_full_match({name}, '{_PATTERNS[column.type]}')"
-    finite = f"isfinite({cast})" if column.type in ("DOUBLE", "DATE", "TIMESTAMP") else f"{cast} IS NOT NULL"
+    sound = _SOUND.get(column.type, "{value} IS NOT NULL").format(value=cast)
     # Nearly every value prints as it was written, and comparing text costs less than a pattern. A DOUBLE
     # prints slowly, and a whole one otherwise than most files write it.
     usual = pattern if column.type == "DOUBLE" else f"{cast}::VARCHAR = {name}"
     return (
-        f"CASE WHEN {usual} AND {finite} THEN {cast} WHEN {name} IS NULL OR {name} = '' THEN {null} "
-        f"WHEN {pattern} AND {finite} THEN {cast} ELSE {failed} END"
+        f"CASE WHEN {usual} AND {sound} THEN {value} WHEN {name} IS NULL OR {name} = '' THEN {null} "
+        f"WHEN {pattern} AND {sound} THEN {value} ELSE {failed} END"
     )
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from mcp_mimic.errors import StoreError
 from mcp_mimic.store.build import BuildFolder, Journal
+from mcp_mimic.store.check import check_store
 from mcp_mimic.store.importer import Step, import_store
 from mcp_mimic.store.manifest import MANIFEST_FILE
 from mcp_mimic.store.store import Store
@@ -140,6 +141,24 @@ def test_a_file_that_changed_meanwhile_is_read_again_with_what_depends_on_it(tmp
     assert "hosp.emar" not in built
     fresh = import_store([source], tmp_path / "fresh")
     assert Store.open(store).manifest == fresh
+
+
+def test_a_table_that_an_interrupted_import_touched_is_not_taken_for_finished(
+    small_source: Path, small_store: Store, tmp_path: Path
+) -> None:
+    store, other = tmp_path / "store", write_hospital(tmp_path / "other")
+    write_table(other, "hosp.labevents", small_rows()["hosp.labevents"][1::-1])
+    for source, step, table in (
+        (small_source, "done", "hosp.labevents"),
+        (other, "sorting", "hosp.labevents"),
+    ):
+        killed = subprocess.run(
+            [sys.executable, "-c", KILLED_AT, source, store, step, table], check=False, capture_output=True
+        )
+        assert killed.returncode == -signal.SIGKILL, killed.stderr
+    # The first files are back, of which the journal had said that they are finished.
+    assert import_store([small_source], store) == small_store.manifest
+    assert check_store(Store.open(store)).ok
 
 
 def test_a_journal_or_a_database_that_cannot_be_read_starts_the_import_anew(

@@ -28,6 +28,17 @@ def rewrite(file: Path, change: Callable[[str], str]) -> None:
     file.write_bytes(gzip.compress(change(gzip.decompress(file.read_bytes()).decode()).encode(), mtime=0))
 
 
+def padded(file: Path) -> None:
+    file.write_bytes(file.read_bytes() + bytes(512))
+
+
+def flagged(file: Path) -> None:
+    """Say in the header, rightly, that the packed file is text."""
+    packed = bytearray(file.read_bytes())
+    packed[3] |= 1
+    file.write_bytes(bytes(packed))
+
+
 def flip_a_byte(file: Path) -> None:
     data = bytearray(file.read_bytes())
     data[len(data) // 2] ^= 0xFF
@@ -94,6 +105,21 @@ DAMAGES: dict[str, tuple[Damage, str]] = {
     "an order that is there twice": (
         lambda s: write_table(s, "hosp.poe", small_rows()["hosp.poe"] + small_rows()["hosp.poe"][:1]),
         "match keys that are not unique in",
+    ),
+    "a quote in the header": (
+        lambda s: rewrite(lab_file(s), lambda text: text.replace(",comments\n", ',"comments\n', 1)),
+        "the first line is not a list of column names",
+    ),
+    "a quote that opens in the header and closes rows later": (
+        lambda s: rewrite(
+            lab_file(s), lambda text: text.replace(",comments\n", ',"comments\n', 1).replace("___.", '___."')
+        ),
+        "the first line is not a list of column names",
+    ),
+    "padding behind the packed text": (lambda s: padded(lab_file(s)), "zero bytes behind the packed text"),
+    "a gzip header that the database does not read": (
+        lambda s: flagged(lab_file(s)),
+        "packed in a way that cannot be read",
     ),
 }
 

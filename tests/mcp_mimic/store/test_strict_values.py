@@ -1,6 +1,7 @@
 """Values fit their official type, or the import says which one does not and where."""
 
 import datetime as dt
+import math
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +85,12 @@ def test_a_value_that_fits_is_read_as_it_is(tmp_path: Path, column: str, text: s
         ("charttime", "2150-03-01 10:00:00+02"),
         ("charttime", "2150-03-01 10:00:00Z"),
         ("charttime", "infinity"),
+        ("charttime", "0044-03-15 (BC) 00:00:00"),
+        ("charttime", "0000-01-01 00:00:00"),
+        ("charttime", "0000-01-01"),
+        ("charttime", "12150-03-01 00:00:00"),
+        ("charttime", "2150-03-01 24:00:00"),
+        ("charttime", "2150-03-01 10:60:00"),
         ("charttime", "noon"),
     ],
 )
@@ -99,6 +106,25 @@ def test_a_value_that_does_not_fit_is_named_with_file_line_and_column(
     assert repr(text) in caught.value.message
     assert "line 3" in caught.value.message
     assert "\n" not in caught.value.message
+
+
+def test_no_number_is_stored_as_minus_zero(tmp_path: Path) -> None:
+    value = read_lab(tmp_path, valuenum="-0.0")["valuenum"]
+    assert (value, math.copysign(1, value)) == (0.0, 1)
+
+
+def test_the_line_is_found_behind_a_very_long_field_and_an_empty_line(tmp_path: Path) -> None:
+    row = {
+        "note_id": f"{ADA}-RR-1",
+        "subject_id": ADA,
+        "charttime": "2150-03-01 09:00:00",
+        "text": "x" * 200_000,
+    }
+    file = write_table(tmp_path, "note.radiology", [row, row | {"note_id": "7-RR-2"}], suffix=".csv")
+    header, first, second, _ = file.read_text().split("\n")
+    file.write_text(f"{header}\n{first}\n\n{second}\n")
+    with pytest.raises(StoreError, match=r"line 4, column note_id: '7-RR-2' is not an id that begins"):
+        read(file, "note.radiology")
 
 
 def test_the_line_is_right_after_a_field_of_several_lines(tmp_path: Path) -> None:
