@@ -8,6 +8,7 @@ at either end, so that a term of whole words is a piece of the folded text, and 
 import re
 from typing import NamedTuple
 
+from mcp_mimic.contract import SHORTEST_PART
 from mcp_mimic.errors import ToolError
 from mcp_mimic.text.neutral import is_hidden
 
@@ -72,7 +73,7 @@ def parse_query(query: str) -> tuple[Term, ...]:
         if not found:
             continue
         open_start, open_end = asked.startswith("*"), asked.endswith("*")
-        if (open_start or open_end) and len("".join(found)) < 3:
+        if (open_start or open_end) and len("".join(found)) < SHORTEST_PART:
             raise ToolError(
                 "a part of a word needs three letters or more",
                 _EXAMPLE,
