@@ -218,6 +218,10 @@ class Coverage:
         }
 
 
+SHORTEST_PART = 3
+"""How many letters and digits a part of a word needs to be sought in text; a whole word needs one."""
+
+
 def text_term(piece: str) -> str:
     """How a coverage names a piece of text that was sought: by its digest, for what is asked of text is not logged.
 

@@ -2,7 +2,8 @@
 
 A required entry is a set of cells, one for each required item or string; each cell has the entry's window.
 A search covers a cell in its own window if it was not restricted, if it names the item, or if a part that it
-asked for occurs in the string or in the item's label; a search of text names its parts by their digests.
+asked for occurs in the string or in the item's label. A search of text names its parts by their digests; in any
+other search, a part that looks like a digest is a part of a name like all others.
 Windows are closed and the record's times whole seconds, so that windows join when no second lies between them.
 """
 
@@ -12,10 +13,12 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 
 from harness.scoring.gold import Entry
-from mcp_mimic.contract import text_term
+from mcp_mimic.contract import SHORTEST_PART, text_term
 
 _RESOLUTION = timedelta(seconds=1)
-_DIGEST = "sha256:"
+_OF_TEXT = ".text"
+"""How a source ends that is the text of notes, not a table."""
+
 _ORIGIN = datetime.min
 _END_OF_TIME = datetime.max - _RESOLUTION
 
@@ -79,22 +82,27 @@ def _admits(search: Search, entry: Entry, cell: Cell) -> bool:
         return True
     item, text = cell
     by_item = item is not None and item in (search.items or ())
-    return by_item or (text is not None and any(_occurs(part, text) for part in search.names or ()))
+    return by_item or (text is not None and _occurs(search.names or (), text, entry.source))
 
 
-def _occurs(part: str, text: str) -> bool:
-    return part in (_terms_in(text) if part.startswith(_DIGEST) else text)
+def _occurs(parts: Iterable[str], text: str, source: str) -> bool:
+    """Whether one of the parts, as a search of the source names them, occurs in the text. A blank one does not."""
+    if source.endswith(_OF_TEXT):
+        return not _terms_in(text).isdisjoint(parts)
+    return any(part.strip() and part in text for part in parts)
 
 
 @lru_cache(maxsize=256)
 def _terms_in(text: str) -> frozenset[str]:
-    """Every piece of a text as a search of text names it."""
-    return frozenset(
-        text_term(text[start:end])
-        for start in range(len(text))
-        for end in range(start + 1, len(text) + 1)
-        if text[start:end].strip()
-    )
+    """Every piece of a text that can be sought, as a search of text names it."""
+    pieces = (text[start:end] for start in range(len(text)) for end in range(start + 1, len(text) + 1))
+    return frozenset(text_term(piece) for piece in pieces if _is_term(piece))
+
+
+def _is_term(piece: str) -> bool:
+    """Whether a search of text takes the piece: whole words, or enough of a word."""
+    least = 1 if piece.startswith(" ") and piece.endswith(" ") else SHORTEST_PART
+    return len(piece.replace(" ", "")) >= least
 
 
 def _first_hole(entry: Entry, searches: Iterable[Search]) -> tuple[datetime, datetime] | None:

@@ -3,7 +3,6 @@
 from array import array
 from collections.abc import Callable, Sequence
 from functools import cached_property, lru_cache, partial
-from itertools import accumulate
 
 from mcp_mimic.text.passages import Passage, cut_passages
 from mcp_mimic.text.sections import Section, note_sections
@@ -40,26 +39,39 @@ class Prose:
 
     def words_before(self, position: int, passage: Passage) -> int:
         """How many words of the passage stand before the one at `position` of the folded text."""
-        return self.folded.count(" ", self.starts[passage.number - 1], position + 1) - 1
+        start = self.starts[passage.number - 1]
+        return self._words_between(start, position + 1) - 1
 
     def _end(self, passage: Passage) -> int:
         return self.starts[passage.number] if passage.number < len(self.starts) else len(self.folded) - 1
+
+    def _words_between(self, start: int, end: int) -> int:
+        """How many words, whole or in part, the folded text has between two places."""
+        blanks = self.folded.count(" ", start, end)
+        return blanks if start >= end or self.folded[start] == " " else blanks + 1
 
     @cached_property
     def _word_counts(self) -> array[int]:
         """How many words each passage has."""
         ends = (self._end(passage) for passage in self.passages)
         pairs = zip(self.starts, ends, strict=True)
-        return array("l", (self.folded.count(" ", start, end) for start, end in pairs))
+        return array("l", (self._words_between(start, end) for start, end in pairs))
 
     @cached_property
     def starts(self) -> list[int]:
         """Where each passage begins in the folded text: at the blank before its first word.
 
-        A term that was found there is of the last passage that begins before it or with it.
+        If the passages were cut within a word, at the word's next character. A term that was found there is of
+        the last passage that begins before it or with it.
         """
-        lengths = [len(fold(passage.of(self.text))) - 1 for passage in self.passages]
-        return list(accumulate(lengths[:-1], initial=0))
+        found, place = [0], 0
+        for passage in self.passages[:-1]:
+            length = len(fold(passage.of(self.text))) - 1
+            if length and self.folded[place] != " ":
+                length -= 1  # the passage goes on with a word of the one before it
+            place += length
+            found.append(place)
+        return found
 
 
 def note_prose(text: str, *, report: bool) -> Prose:

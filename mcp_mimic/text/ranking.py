@@ -96,8 +96,8 @@ def snippet(prose: Prose, hit: Hit) -> str:
 
 def _word(text: str, wanted: int) -> tuple[int, int]:
     """Where the word of that number stands, from 1; the stretch around it where characters do not show."""
-    if text.isascii():
-        rest = spaced(text).split(None, wanted - 1)[wanted - 1 :]
+    if text.isascii() and len(flat := spaced(text)) == len(text):
+        rest = flat.split(None, wanted - 1)[wanted - 1 :]
         start = len(text) - len(rest[0]) if rest else 0
         return (start, start + len(rest[0].split(None, 1)[0])) if rest else (0, 0)
     seen = 0

@@ -1,20 +1,22 @@
 """What a text search compares: words, folded, and terms made of them.
 
 A word is a run of letters and digits in any case; everything else, `___` included, only parts words, and
-characters that do not show are left out. A text is folded to its words with one blank between two and one
-at either end, so that a term of whole words is a piece of the folded text, and so is one with an open end.
+characters that do not show are left out, but for those that are blanks. A text is folded to its words with one
+blank between two and one at either end, so that a term of whole words is a piece of the folded text, and so is
+one with an open end. Each character folds the same whatever stands around it, so that a text's beginning folds
+to the beginning of its folded form.
 """
 
 import re
 from typing import NamedTuple
 
+from mcp_mimic.contract import SHORTEST_PART
 from mcp_mimic.errors import ToolError
 from mcp_mimic.text.neutral import is_hidden
 
 MOST_TERMS = 20
 
 _WORD = re.compile(r"[^\W_]+")
-_ASCII_WORDS = {code: " " for code in range(128) if not chr(code).isalnum()}
 _TERM = re.compile(r'"([^"]*)"?|([^\s"]+)')
 _EXAMPLE = 'write words, "words in a row", or a part of a word such as metopr* or *pril'
 
@@ -33,12 +35,24 @@ def words(text: str) -> list[str]:
 
 
 def spaced(text: str) -> str:
-    """An ASCII text with its letters and digits where they are, in lower case, and blanks for all the rest."""
+    """An ASCII text in lower case, with blanks for all but letters and digits, and without what does not show.
+
+    If nothing was left out, it is as long as the text and its words stand where they stood.
+    """
     return text.lower().translate(_ASCII_WORDS)
 
 
 def _shown(text: str) -> str:
-    return "".join(character for character in text if character.isspace() or not is_hidden(character))
+    return "".join(character for character in text if not _is_left_out(character))
+
+
+def _is_left_out(character: str) -> bool:
+    return not character.isspace() and is_hidden(character)
+
+
+_ASCII_WORDS = {
+    code: None if _is_left_out(chr(code)) else " " for code in range(128) if not chr(code).isalnum()
+}
 
 
 class Term(NamedTuple):
@@ -72,7 +86,7 @@ def parse_query(query: str) -> tuple[Term, ...]:
         if not found:
             continue
         open_start, open_end = asked.startswith("*"), asked.endswith("*")
-        if (open_start or open_end) and len("".join(found)) < 3:
+        if (open_start or open_end) and len("".join(found)) < SHORTEST_PART:
             raise ToolError(
                 "a part of a word needs three letters or more",
                 _EXAMPLE,

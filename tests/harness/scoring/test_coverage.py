@@ -226,6 +226,76 @@ def test_a_search_of_text_covers_what_its_terms_are_pieces_of(pieces: list[str],
     assert _satisfied(need, searched(text, names=[text_term(piece) for piece in pieces])) == covered
 
 
+_LETTERS = [text_term(letter) for letter in "abcdefghijklmnopqrstuvwxyz0123456789"]
+"""A search for these texts finds nothing in any table."""
+
+
+@pytest.mark.parametrize("kind", ["absence", "series"])
+@pytest.mark.parametrize(
+    ("wanted", "search"),
+    [
+        (
+            entry(names=["calcium gluconate"]),
+            {"names": [*_LETTERS, text_term("calcium"), text_term(" calcium ")]},
+        ),
+        (entry("hosp.labevents", items=[50813]) | {"labels": ["lactate"]}, {"items": [], "names": _LETTERS}),
+        (
+            entry("icu.procedureevents", items=[1, 2]) | {"labels": ["dialysis - crrt", "hemodialysis"]},
+            {"items": [], "names": [*_LETTERS, text_term("dialysis")]},
+        ),
+        (entry("note.radiology", names=["ct head"]), {"names": [*_LETTERS, text_term("ct head")]}),
+    ],
+)
+def test_the_digest_of_a_name_is_not_a_part_of_it(
+    kind: str, wanted: dict[str, Any], search: dict[str, Any]
+) -> None:
+    assert not _satisfied(requirement("sought", kind, search=[wanted]), searched(wanted["source"], **search))
+
+
+def test_a_digest_that_a_name_holds_is_a_part_of_it() -> None:
+    name = f"kit {text_term('a')}"
+    assert _satisfied(_absence(entry(names=[name])), searched(names=[text_term("a")]))
+
+
+def test_a_cited_search_for_digests_of_letters_is_not_relevant() -> None:
+    need = _absence(entry(names=["insulin"]))
+    assert score(gold("no", need), "[search:1]", searched(names=_LETTERS))["citations"]["relevant"] == 0
+
+
+@pytest.mark.parametrize("part", ["", " ", "  ", "*", "*insulin", "insu*"])
+def test_a_part_that_is_blank_or_has_a_star_is_not_a_part_of_a_name(part: str) -> None:
+    need = _absence(entry(names=["insulin human regular"]))
+    assert not _satisfied(need, searched(names=[part]))
+    text = "note.discharge.text"
+    assert not _satisfied(_absence(entry(text, names=[" lvef "])), searched(text, names=[part]))
+
+
+@pytest.mark.parametrize(
+    ("piece", "covered"),
+    [
+        (" a fib ", True),
+        (" a ", True),
+        ("fib ", True),
+        ("a fi", True),
+        (" ", False),
+        ("", False),
+        ("a", False),
+        (" f", False),
+        ("ib ", False),
+        (" a f", False),
+    ],
+)
+def test_a_piece_of_text_counts_if_it_is_long_enough_to_be_sought(piece: str, covered: bool) -> None:
+    text = "note.discharge.text"
+    need = _absence(entry(text, names=[" a fib "]))
+    assert _satisfied(need, searched(text, names=[text_term(piece)])) == covered
+
+
+def test_a_search_of_text_is_read_by_digests_alone() -> None:
+    text = "note.discharge.text"
+    assert not _satisfied(_absence(entry(text, names=[" lvef "])), searched(text, names=[" lvef ", "lvef"]))
+
+
 def test_a_list_of_notes_covers_nothing_of_their_text() -> None:
     need = _absence(entry("note.discharge.text", names=[" lvef "]))
     assert not _satisfied(need, searched("note.discharge"))

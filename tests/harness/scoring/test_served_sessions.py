@@ -206,6 +206,16 @@ def test_a_search_of_text_shows_what_it_did_not_find(
     assert (score["supported"], score["citation_precision"]) == (covered, covered)
 
 
+@pytest.mark.parametrize("part", ["potassium", text_term("p")])
+def test_a_search_for_a_digest_shows_nothing_of_a_table(cite: Cite, world: World, part: str) -> None:
+    wanted = {"source": "hosp.labevents", "items": [50971], "labels": ["potassium"]}
+    window = {"from": None, "to": world.grant.as_of.isoformat()}
+    need = {"id": "no_potassium", "kind": "absence", "search": [wanted | window]}
+    score = cite("search:1", calls=[("get_labs", {"items": [part]})], gold={"requirements": [need]})
+    covered = part == "potassium"
+    assert (score["supported"], score["citation_precision"]) == (covered, covered)
+
+
 def test_the_audit_of_a_text_search_verifies(
     world: World, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from mcp_mimic.errors import ToolError
 from mcp_mimic.text.words import Term, fold, parse_query
+from tests.mcp_mimic.text.texts import mixed_text
 
 
 def finds(query: str, text: str) -> int:
@@ -27,6 +28,10 @@ def finds(query: str, text: str) -> int:
         ("ef", "E\u200bF", 1),
         ("naïve", "NAÏVE", 1),
         ("pain", "___pain___", 1),
+        ("amiodarone", "amio\x00darone, amio\x08darone, amio\x7fdarone", 3),
+        ("amiodarone", "amio\x00darone, amio\x08darone, amio\x7fdarone, café", 3),
+        ("amio\x00darone", "amiodarone", 1),
+        ("amiodarone", "amio\x0bdarone, amio\x1cdarone, amio\x85darone", 0),
     ],
 )
 def test_terms_match_words_in_a_row_and_open_ends_go_on(query: str, text: str, times: int) -> None:
@@ -58,3 +63,14 @@ def test_a_folded_text_has_single_blanks_and_holds_each_of_its_words(text: str, 
     assert folded.endswith(" ")
     assert "  " not in folded
     assert all(Term(f" {word} ").occurrences(folded) for word in folded.split())
+
+
+@given(mixed_text, mixed_text)
+def test_folding_a_whole_joins_its_folded_parts(text: str, more: str) -> None:
+    assert fold(f"{text} {more}") == fold(text) + fold(more)[1:]
+    assert fold(text + more).startswith(fold(text)[:-1])
+
+
+@given(mixed_text)
+def test_what_does_not_show_is_left_out_of_every_text(text: str) -> None:
+    assert fold(text) == fold("\x00".join(text)) == fold("\u200b".join(text))
