@@ -61,7 +61,7 @@ def import_(
 def check(store: StoreFolder, json: Json = False) -> None:
     """Compare a store with what its release should hold.
 
-    Official layout, manifest, content and the release's published row counts, where it is a release that has them. Ends with 1 where anything differs.
+    Official layout, manifest, content and the release's published row counts, where it is a release that has them; evidence ids and moments of availability are worked out again, which takes time and memory as an import does. Ends with 1 where anything differs.
 
     Example: mcp-mimic check --store store --json
     """

@@ -5,7 +5,7 @@ import json
 from graphlib import TopologicalSorter
 
 from mcp_mimic.store.availability import AVAILABILITY
-from mcp_mimic.store.evidence import key_id, number_id, row_number, stored_order, stored_place
+from mcp_mimic.store.evidence import content_order, key_id, number_id, row_number, stored_order, stored_place
 from mcp_mimic.store.sql import names, quote_name
 from mcp_mimic.store.tables import TABLES, Table
 
@@ -69,6 +69,31 @@ def sorted_sql(table: Table) -> str:
         f"SELECT {columns}, {_available(table)} AS available_at "
         f"FROM {STAGED} r {AVAILABILITY[table.qualified].joins}) r) r ORDER BY {stored_order(table)}"
     )
+
+
+def other_moments_sql(table: Table) -> str:
+    """How many rows of a filled table have another moment of availability than the rules give them."""
+    return f"SELECT count(*) FROM ({_again(table)}) r WHERE r.available_at IS DISTINCT FROM r.again"
+
+
+def other_ids_sql(table: Table) -> str:
+    """How many rows of a filled table without a key have another evidence id than the rules give them.
+
+    Rows that are the same in every official column may share their numbers out among them as they like.
+    """
+    if table.kind is None:
+        return f"SELECT count(*) FROM {table.qualified} WHERE eid IS NOT NULL"
+    order = f"r.again NULLS LAST, {content_order(table, 'r')}, length(r.eid), r.eid"
+    return (
+        f"SELECT count(*) FROM (SELECT r.eid, row_number() OVER (PARTITION BY r.subject_id ORDER BY {order}) AS n "
+        f"FROM ({_again(table)}) r) r WHERE r.eid IS DISTINCT FROM {number_id(table)}"
+    )
+
+
+def _again(table: Table) -> str:
+    """The rows of a filled table, with their moment of availability worked out `again`."""
+    joins = AVAILABILITY[table.qualified].joins
+    return f"SELECT r.*, {_available(table)} AS again FROM {table.qualified} r {joins}"
 
 
 def _columns(table: Table) -> str:
