@@ -1,31 +1,20 @@
 """The `mcp-mimic` command: the one place that reads the command line and tells what went wrong."""
 
 import sys
-from typing import Annotated
 
-import typer
-
-from mcp_mimic.commands import serving, sessions, store
 from mcp_mimic.errors import ChartServerError, told
 
-# The commands import what is slow to load inside them, so that --help answers at once.
-
-app = typer.Typer(
-    name="mcp-mimic",
-    help="A governed MCP server over one patient's MIMIC-IV chart, and the store it reads.",
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    add_completion=False,
-)
-
-store.register(app)
-serving.register(app)
-sessions.register(app)
+# All else is imported in `run`: Ctrl-C is told in one line as soon as there is somebody to tell it.
 
 DONE, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
 
 _WORK_FAILED = "work_failed"
 _DUCKDB_INTERRUPTED = "Query interrupted"  # what Ctrl-C becomes inside a query
+
+_AGAIN = {
+    "import": "run the same command again; an import goes on where it stopped",
+    "serve": "no call was answered yet; run the same command again",
+}
 
 
 def main() -> None:
@@ -35,6 +24,21 @@ def main() -> None:
 
 def run(arguments: list[str]) -> int:
     """The exit code of `mcp-mimic ARGUMENTS`."""
+    try:
+        code = _run(arguments)
+    except KeyboardInterrupt:
+        code = INTERRUPTED
+    if code == INTERRUPTED:
+        command = arguments[0] if arguments else ""
+        return complain("interrupted", _AGAIN.get(command, "run the same command again"), INTERRUPTED)
+    return code
+
+
+def _run(arguments: list[str]) -> int:
+    import typer
+
+    from mcp_mimic.commands.app import app
+
     try:
         code = app(arguments or ["--help"], prog_name="mcp-mimic", standalone_mode=False)
     except typer.TyperException as error:
@@ -49,35 +53,12 @@ def run(arguments: list[str]) -> int:
     except RuntimeError as error:
         if str(error) != _DUCKDB_INTERRUPTED:
             raise
-        code = INTERRUPTED
-    if code == INTERRUPTED:
-        return complain(
-            "interrupted", "run the same command again; an import goes on where it stopped", INTERRUPTED
-        )
+        return INTERRUPTED
     return code if isinstance(code, int) else DONE
 
 
 def complain(message: str, remedy: str, code: int = USAGE) -> int:
     """Say what is wrong and what to do, one line each, on stderr; returns the exit code."""
-    sys.stderr.write(told(message, remedy))
+    if sys.stderr is not None:  # it may have been closed before the start
+        sys.stderr.write(told(message, remedy))
     return code
-
-
-def _print_version(wanted: bool) -> None:
-    if wanted:
-        from importlib.metadata import version
-
-        typer.echo(f"mcp-mimic {version('clinicare')}")
-        raise typer.Exit
-
-
-@app.callback()
-def root(
-    version: Annotated[
-        bool,
-        typer.Option(
-            "--version", callback=_print_version, is_eager=True, help="Print the version and leave."
-        ),
-    ] = False,
-) -> None:
-    """A governed MCP server over one patient's MIMIC-IV chart, and the store it reads."""

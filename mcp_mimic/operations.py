@@ -6,8 +6,8 @@ from typing import Any
 import typer
 from pydantic.fields import FieldInfo
 
-from mcp_mimic.cli import app
 from mcp_mimic.codes import CALLS, COMMANDS, EVENTS, TOKENS, is_refusal
+from mcp_mimic.commands.app import app
 from mcp_mimic.logs import FIELDS
 from mcp_mimic.settings import DEFAULT_FILE, FILE_VARIABLE, PREFIX, ServeSettings, flag_of
 

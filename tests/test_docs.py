@@ -11,7 +11,7 @@ import typer
 from pydantic import BaseModel
 
 import harness.cli
-import mcp_mimic.cli
+import mcp_mimic.commands.app
 from harness.corpus.lock import Format
 from harness.corpus.status import STATES
 from harness.grade import JobScores
@@ -40,7 +40,7 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PLACES = ("docs", "corpus", "docker", "harness", "judges", "mcp_mimic", "scenarios", "tests")
 PAGES = sorted([*ROOT.glob("*.md"), *(page for place in PLACES for page in (ROOT / place).rglob("*.md"))])
-APPS = {"harness": harness.cli.app, "mcp-mimic": mcp_mimic.cli.app}
+APPS = {"harness": harness.cli.app, "mcp-mimic": mcp_mimic.commands.app.app}
 
 _FENCED = re.compile(r"^```\w*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _SPAN = re.compile(r"`([^`\n]+)`")

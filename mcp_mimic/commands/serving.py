@@ -1,6 +1,7 @@
 """`mcp-mimic serve`, `mcp-mimic settings`, `mcp-mimic inspect`: a server, what it is told, and how it is reached."""
 
 import gc
+import sys
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
@@ -78,6 +79,8 @@ def serve(
     from mcp_mimic.opening import opening
 
     told = settings_of(given).settings
+    if not (told.http or told.grants):
+        _require_streams()
     with nullcontext(None) if told.grants else opening(told) as chart:
         from mcp_mimic import http as transport
         from mcp_mimic.tools.catalogue import all_tools
@@ -139,6 +142,18 @@ def inspect(
 
     given = dict(locals())
     typer.echo(configuration(client, settings_of(given).settings, url, token=token))
+
+
+def _require_streams() -> None:
+    """SettingsError where nobody is at the other end of stdin or stdout, over which a server speaks without HTTP."""
+    from mcp_mimic.errors import SettingsError
+
+    closed = [name for name in ("stdin", "stdout") if getattr(sys, name) is None]
+    if closed:
+        raise SettingsError(
+            f"closed: {' and '.join(closed)}; over stdio, a server needs both",
+            "let an MCP client start it (see mcp-mimic inspect), or serve with --http",
+        )
 
 
 def _options_of_serve(context: typer.Context, arguments: Sequence[str]) -> dict[str, Any]:

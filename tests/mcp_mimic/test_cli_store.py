@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from mcp_mimic.cli import app, run
+from mcp_mimic.cli import run
+from mcp_mimic.commands.app import app
 from mcp_mimic.store.store import Store
 from tests.hospital import small_rows, write_hospital
 

@@ -364,3 +364,65 @@ def test_requests_that_are_too_large_or_too_many_are_told_so_and_the_server_live
         report = "\u20ac" * (64 * 1024 // 3)
         server.post("tools/call", {"name": "submit_determination", "arguments": {"report": report}})
     assert (tmp_path / "report.md").read_text(encoding="utf-8") == report
+
+
+def test_ctrl_c_while_a_server_starts_says_that_nothing_was_answered(
+    small_store: Store, tmp_path: Path
+) -> None:
+    settings = tmp_path / "settings.toml"
+    os.mkfifo(settings)
+    command = [*COMMAND, *served(small_store, "--settings", str(settings))]
+    with (
+        subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process,
+        settings.open("w"),  # opens once the server reads its settings
+    ):
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert err.splitlines() == [
+        "error: interrupted",
+        "hint: no call was answered yet; run the same command again",
+    ]
+
+
+def test_ctrl_c_while_the_command_line_is_imported_is_one_line() -> None:
+    code = """
+import signal, sys
+from mcp_mimic.cli import main
+
+class Early:
+    def find_spec(self, name, *_):
+        if name == "typer":
+            signal.raise_signal(signal.SIGINT)
+
+sys.meta_path.insert(0, Early())
+main()
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code, "check"], check=False, capture_output=True, text=True, timeout=30
+    )
+    assert done.returncode == 130
+    assert done.stderr == "error: interrupted\nhint: run the same command again\n"
+
+
+@pytest.mark.parametrize(
+    ("closing", "told"), [("<&-", "stdin"), (">&-", "stdout"), ("<&- >&-", "stdin and stdout")]
+)
+def test_a_server_over_stdio_without_its_streams_says_so(small_store: Store, closing: str, told: str) -> None:
+    done = subprocess.run(
+        ["sh", "-c", f'exec "$@" {closing}', "sh", *COMMAND, *served(small_store)],
+        check=False,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=30,
+    )
+    assert done.returncode == 2
+    error, hint = done.stderr.splitlines()
+    assert error == f"error: closed: {told}; over stdio, a server needs both"
+    assert hint.startswith("hint: ")
+
+
+def test_a_mistake_without_a_stderr_still_has_its_code() -> None:
+    command = ["sh", "-c", 'exec "$@" 2>&-', "sh", *COMMAND, "check", "--store", "nowhere"]
+    assert subprocess.run(command, check=False, timeout=30).returncode == 2
