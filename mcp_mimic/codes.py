@@ -96,7 +96,7 @@ EVENTS = {
     "listening": "the server answers",
     "readers": "a credentialed store is served, and to whom",
     "no_audit": "no audit is kept",
-    "call": "a call was answered: grant, tool, outcome, rule, ms",
+    "call": "a call was answered: grant, tool, outcome, rule, ms; a warning, and why, if it could not be audited",
     "token_refused": "a request was not let in: reason, and the grant where the signature holds",
     "session_unavailable": "a call could not be given its session: grant, tool, rule, reason",
     "chart_opened": "a grant's chart was read into memory: grant, ms",

@@ -47,7 +47,7 @@ class ManyServer:
             return "the audit folder is gone"
         if room.f_bavail == 0 or not os.access(self.opener.audits, os.W_OK | os.X_OK):
             return "the audit folder cannot be written"
-        return None
+        return self.opener.writes.problem(self.opener.audits)
 
 
 class BearerGate(Middleware):

@@ -103,6 +103,8 @@ async def answered(session: Session, asked: CallToolRequestParams) -> ToolResult
         if call.outcome == "ok" or session.flood.tells():
             event(
                 "call",
+                call.unaudited,
+                level=logging.WARNING if call.unaudited else logging.INFO,
                 grant=session.grant.grant,
                 tool=audited_tool(call.tool),
                 outcome=call.outcome,

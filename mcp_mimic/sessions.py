@@ -21,6 +21,7 @@ from mcp_mimic.chart.slice import Slice, open_slice
 from mcp_mimic.contract import Grant
 from mcp_mimic.errors import SettingsError, StoreError, ToolError
 from mcp_mimic.governance.audit import AuditLog
+from mcp_mimic.governance.audit_file import AuditWrites
 from mcp_mimic.governance.bearer import derived_key
 from mcp_mimic.logs import event
 from mcp_mimic.policies.corpus import Corpus
@@ -55,13 +56,14 @@ class SessionOpener:
     server: str
     key: bytes
     corpus: Corpus | None = None
+    writes: AuditWrites = field(default_factory=AuditWrites)
 
     def __call__(self, grant: Grant) -> OpenSession:
         """StoreError, GrantError or SettingsError say why it cannot be opened."""
         started = time.monotonic()
         require_known_tools(grant)
         folder = self._folder(grant)
-        audit = AuditLog(folder, grant, self.server)
+        audit = AuditLog(folder, grant, self.server, self.writes)
         try:
             chart = open_slice(self.opened_store(), grant.subject_id, grant.as_of, grant.sealed_hadm_id)
         except BaseException:
@@ -77,6 +79,7 @@ class SessionOpener:
         try:
             folder.mkdir(mode=0o700, exist_ok=True)
         except OSError as error:
+            self.writes.failed(error)
             raise SettingsError(
                 f"the audit folder {folder} cannot be made: {error.strerror}",
                 "see that the audit folder of this server can be written",

@@ -25,7 +25,7 @@ from mcp_mimic.contract import (
     read_audit,
 )
 from mcp_mimic.errors import SettingsError, ToolError
-from mcp_mimic.governance.audit_file import AuditFile
+from mcp_mimic.governance.audit_file import AuditFile, AuditWrites
 from mcp_mimic.governance.redaction import audited_arguments, audited_tool
 
 AUDIT_FILE = "audit.jsonl"
@@ -62,10 +62,13 @@ class AuditLog:
     Who numbers calls holds `turn`, so that the order of the sequence numbers is the order of the lines. Nobody
     needs it to wait for the disk: the lines of calls that arrive while others are being synced are written and
     synced together. A line that does not get there takes those after it along; the chain goes on from the last
-    one that did, so the next call has the number of the first that failed.
+    one that did, so the next call has the number of the first that failed. `writes` notes what failed, where
+    several audits share a folder.
     """
 
-    def __init__(self, folder: Path | None, grant: Grant, server_version: str) -> None:
+    def __init__(
+        self, folder: Path | None, grant: Grant, server_version: str, writes: AuditWrites | None = None
+    ) -> None:
         self.turn = threading.RLock()
         self.sealed = False
         self._sealing = threading.Lock()
@@ -86,7 +89,7 @@ class AuditLog:
         if folder is None:
             self._begin(header)
             return
-        self._file = AuditFile(folder / AUDIT_FILE)
+        self._file = AuditFile(folder / AUDIT_FILE, writes or AuditWrites())
         try:
             reading = _earlier(self._file.take_over(), folder, header)
             if reading is None:
@@ -189,6 +192,7 @@ class AuditLog:
             try:
                 if self._file is not None:
                     self._file.check()
+                    return self._file.unwritten()
             except OSError as error:
                 return str(error.strerror)
             return None

@@ -10,12 +10,62 @@ import fcntl
 import hashlib
 import os
 import stat
+import tempfile
+import threading
+from dataclasses import dataclass
 from pathlib import Path
 
 from mcp_mimic.errors import SettingsError, ToolError
 
 _ANOTHER_FOLDER = "name a folder that this user may write with --audit"
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO)
 _TELL_OPERATOR = "tell the operator that the audit cannot be written; nothing else helps"
+
+
+@dataclass(frozen=True)
+class _Failed:
+    """A write that did not get to the disk whole: why, and its length in bytes."""
+
+    reason: str
+    size: int
+
+
+class AuditWrites:
+    """Whether the last write to any audit of a server worked; for several threads at once."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._failed: _Failed | None = None
+
+    def worked(self, size: int) -> None:
+        """Note that a write of so many bytes worked; one that is shorter than what failed proves nothing."""
+        with self._lock:
+            if self._failed is not None and size >= self._failed.size:
+                self._failed = None
+
+    def failed(self, error: OSError, size: int = 1) -> None:
+        """Note that a write of so many bytes failed."""
+        with self._lock:
+            longest = max(size, self._failed.size if self._failed else 0)
+            self._failed = _Failed(str(error.strerror), longest)
+
+    def problem(self, folder: Path) -> str | None:
+        """Why audits in `folder` cannot be written, or None.
+
+        After a failure as many bytes are tried in a file without a name, so that a server which gets no calls
+        because it is not ready finds out by itself that there is room again.
+        """
+        with self._lock:
+            if self._failed is None:
+                return None
+            try:
+                with tempfile.TemporaryFile(dir=folder, buffering=0) as tried:
+                    _write_all(tried.fileno(), bytes(self._failed.size))
+                    os.fsync(tried.fileno())
+            except OSError:
+                return f"the last line of an audit could not be written: {self._failed.reason}"
+            self._failed = None
+            return None
 
 
 class AuditFile:
@@ -25,9 +75,15 @@ class AuditFile:
     threads at once: `AuditLog` has a lock around it.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, writes: AuditWrites) -> None:
         self._path = path
-        self._fd = _open_locked(path)
+        self._writes = writes
+        try:
+            self._fd = _open_locked(path)
+        except SettingsError as error:
+            if isinstance(error.__cause__, OSError) and error.__cause__.errno in _NO_ROOM:
+                writes.failed(error.__cause__)
+            raise
         self._size = 0
         self._torn = False
 
@@ -58,6 +114,7 @@ class AuditFile:
             os.fsync(self._fd)
         except OSError as error:
             self._cut()
+            self._writes.failed(error, len(data))
             raise ToolError(
                 f"the call cannot be audited ({error.strerror}), so it is not answered",
                 _TELL_OPERATOR,
@@ -65,10 +122,15 @@ class AuditFile:
             ) from error
         self._torn = False
         self._size += len(data)
+        self._writes.worked(len(data))
 
     def check(self) -> None:
         """OSError if the file is not in its place, or not as this server left it."""
         self._require_own()
+
+    def unwritten(self) -> str | None:
+        """Why the last line did not get to the disk, or None once one would."""
+        return self._writes.problem(self._path.parent)
 
     def close(self) -> None:
         """Let the file and its lock go."""

@@ -180,6 +180,8 @@ class Call:
     started: float = field(default_factory=time.monotonic)
     outcome: str = "error"
     rule: str | None = None
+    unaudited: str = ""
+    """Why it could not be audited, where that is what it was told."""
 
     def answer(
         self, render: Callable[[str], Rendered], publish: Callable[[], None] = lambda: None
@@ -192,6 +194,7 @@ class Call:
     def fail(self, outcome: str, rule: str, message: str, remedy: str) -> ToolResult:
         """Commit a refusal (`refused`) or an error (`error`); it is answered even if it cannot be audited."""
         self.outcome, self.rule = outcome, rule
+        self.unaudited = message if rule == "audit_unavailable" else ""
         problem = {"code": rule, "message": message, "remedy": remedy}
         if self.session.usage.sealed or self.session.overflows():
             return _as_error(_problem(None, problem))
@@ -199,6 +202,7 @@ class Call:
             return _as_error(self.session.commit(self, outcome, rule, lambda call: _problem(call, problem)))
         except ToolError as error:
             self.outcome, self.rule = "error", error.code
+            self.unaudited = error.message if error.code == "audit_unavailable" else ""
             unwritten = {"code": error.code, "message": error.message, "remedy": error.remedy}
             return _as_error(_problem(None, unwritten))
 

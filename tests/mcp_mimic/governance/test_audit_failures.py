@@ -17,6 +17,7 @@ from mcp_mimic.cli import run as mcp_mimic
 from mcp_mimic.contract import read_audit
 from mcp_mimic.errors import SettingsError, ToolError
 from mcp_mimic.governance.audit import AuditLog, Entry
+from mcp_mimic.governance.audit_file import AuditWrites
 from mcp_mimic.governance.verification import verify
 from tests.mcp_mimic.charts import session
 from tests.mcp_mimic.governance import kill_points
@@ -103,6 +104,41 @@ def test_on_a_full_disk_calls_are_refused_and_go_on_once_there_is_room(tmp_path:
             assert chart.audit().problem is None
 
     asyncio.run(run())
+
+
+def test_a_session_is_not_ready_after_a_write_that_failed_until_one_works(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def run() -> None:
+        async with session(tmp_path) as chart:
+            await chart.call("get_labs")
+            problem = chart.server.problem
+            with files_of_at_most(10):
+                assert problem() is None
+                await chart.call("get_labs")
+                for _ in range(2):
+                    assert problem() == "the last line of an audit could not be written: File too large"
+            left = sorted(path.name for path in tmp_path.iterdir())
+            assert problem() is None
+            assert left == ["audit.jsonl"]
+            assert not (await chart.call("get_labs")).is_error
+
+    with caplog.at_level("INFO", "mcp_mimic.events"):
+        asyncio.run(run())
+    calls = [record for record in caplog.records if getattr(record, "event", None) == "call"]
+    assert [record.levelname for record in calls] == ["INFO", "WARNING", "INFO"]
+    assert "File too large" in calls[1].getMessage()
+
+
+def test_only_a_write_as_long_as_the_one_that_failed_shows_that_there_is_room(tmp_path: Path) -> None:
+    writes = AuditWrites()
+    writes.failed(OSError(28, "No space left on device"), 500)
+    writes.worked(499)
+    with files_of_at_most(499):
+        assert "No space left" in (writes.problem(tmp_path) or "")
+    writes.worked(500)
+    with files_of_at_most(10):
+        assert writes.problem(tmp_path) is None
 
 
 def test_an_audit_that_cannot_be_begun_stops_the_server(tmp_path: Path) -> None:

@@ -32,6 +32,7 @@ from mcp_mimic.sessions import SessionOpener, Sessions
 from mcp_mimic.settings import ServeSettings
 from mcp_mimic.store.store import Store
 from tests.hospital import ADA, BEN
+from tests.mcp_mimic.governance.test_audit_failures import files_of_at_most
 
 AS_OF = {ADA: "2150-03-03T12:00:00", BEN: "2131-08-12T10:00:00"}
 HEAD = {"accept": "application/json, text/event-stream"}
@@ -286,6 +287,23 @@ def test_readiness_follows_the_audit_folder_and_liveness_does_not(small_store: S
         answer = httpx.get(server.url.replace("/mcp", "/ready"))
         assert (answer.status_code, answer.json()["reason"]) == (503, "the audit folder is gone")
         assert httpx.get(server.url.replace("/mcp", "/health")).json() == {"status": "ok"}
+
+
+@pytest.mark.parametrize("opened", [True, False])
+def test_readiness_follows_the_last_write_of_any_session(
+    small_store: Store, tmp_path: Path, *, opened: bool
+) -> None:
+    with running(small_store, tmp_path) as server:
+        ada, ready = server.token("ada"), server.url.replace("/mcp", "/ready")
+        if opened:
+            assert "error" not in server.call(ada)
+        with files_of_at_most(10):
+            assert server.call(ada)["error"]["code"] == "audit_unavailable"
+            answer = httpx.get(ready)
+            assert (answer.status_code, "File too large" in answer.json()["reason"]) == (503, True)
+        assert "error" not in server.call(ada)
+        time.sleep(1.1)
+        assert httpx.get(ready).json() == {"status": "ready"}
 
 
 def test_readiness_follows_the_store(small_store: Store, tmp_path: Path) -> None:
