@@ -37,13 +37,42 @@ class Request:
     documents: tuple[str, ...] = ()
     calls: int | None = None
 
+    def require_fitting(self) -> None:
+        """SettingsError if something is asked for that a grant which is there already would not follow."""
+        whose = {
+            "--patient": self.patient is not None,
+            "--as-of": self.as_of is not None,
+            "--sealed-hadm-id": self.sealed_hadm_id is not None,
+        }
+        terms = {
+            "--from": self.file is not None,
+            "--id": self.grant_id is not None,
+            "--tool": bool(self.tools),
+            "--document": bool(self.documents),
+            "--calls": self.calls is not None,
+        }
+        if self.renew is not None:
+            given = [option for option, is_given in (whose | terms).items() if is_given]
+            if given:
+                raise SettingsError(
+                    f"a renewed grant keeps its terms, so --renew goes without {', '.join(given)}",
+                    "to change them, remove the grant's file and issue another grant",
+                )
+        elif self.file is not None:
+            given = [option for option, is_given in whose.items() if is_given]
+            if given:
+                raise SettingsError(
+                    f"the file of --from says whose chart, so it goes without {', '.join(given)}",
+                    "change it in the file, or leave --from out",
+                )
+
 
 @dataclass(frozen=True)
 class Issued:
-    """A token, the grant's id, and the token's end in seconds since 1970."""
+    """A token, what it is for, and its end in seconds since 1970."""
 
     token: str
-    grant: str
+    grant: Grant
     expires: int
 
 
@@ -55,6 +84,7 @@ def issue_token(settings: ServeSettings, asked: Request, span: str) -> Issued:
     """
     if settings.grants is None:
         raise SettingsError("no folder of grants is named", "give --grants DIR")
+    asked.require_fitting()
     expires = int(time.time()) + _seconds(span)
     store = Store.open(settings.store_folder())
     folder = GrantFolder(settings.grants, store.manifest.fingerprint)
@@ -73,7 +103,7 @@ def issue_token(settings: ServeSettings, asked: Request, span: str) -> Issued:
         make_folder(settings.grants)
         key = make_key(settings.key_file())
         folder.write(grant)
-    return Issued(issue(key, grant.grant, grant.store, expires), grant.grant, expires)
+    return Issued(issue(key, grant.grant, grant.store, expires), grant, expires)
 
 
 def _asked_grant(asked: Request) -> Grant:

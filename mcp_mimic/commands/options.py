@@ -30,7 +30,12 @@ PatientFlag = Annotated[
     int | None, typer.Option("--patient", metavar="SUBJECT", help="Whose chart, instead of a grant file.")
 ]
 AsOfFlag = Annotated[
-    str | None, typer.Option("--as-of", metavar="TIME", help="The moment to be at, e.g. 2150-03-04T14:00:00.")
+    str | None,
+    typer.Option(
+        "--as-of",
+        metavar="TIME",
+        help="The moment to be at, e.g. 2150-03-04T14:00:00; a bare date is the midnight that begins it.",
+    ),
 ]
 SealedFlag = Annotated[
     int | None, typer.Option("--sealed-hadm-id", help="Admission whose summary and codes stay hidden.")

@@ -40,7 +40,7 @@ def grant(
     sealed_hadm_id: SealedFlag = None,
     file: Annotated[Path | None, typer.Option("--from", help="A grant file to take instead.")] = None,
     renew: Annotated[
-        str | None, typer.Option(metavar="ID", help="Give a new token for this grant; it stays as it is.")
+        str | None, typer.Option(metavar="ID", help="Give a new token for this grant, whose terms stay.")
     ] = None,
     grant_id: Annotated[
         str | None, typer.Option("--id", help="The grant's id; by default one that says nothing.")
@@ -85,8 +85,10 @@ def grant(
         file, renew, grant_id, patient, as_of, sealed_hadm_id, tuple(tool or ()), tuple(document or ()), calls
     )
     issued = issue_token(settings_of(given).settings, asked, expires)
+    granted = issued.grant
     sys.stderr.write(
-        f"grant {issued.grant}, good until {expiry_text(issued.expires)}; the token is not kept\n"
+        f"grant {granted.grant}: patient {granted.subject_id} as of {granted.as_of.isoformat()}\n"
+        f"good until {expiry_text(issued.expires)}; the token is not kept\n"
     )
     typer.echo(issued.token)
 

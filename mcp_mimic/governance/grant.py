@@ -11,7 +11,7 @@ from mcp_mimic.errors import GrantError
 _MAX_GRANT_BYTES = 65_536
 _FLAGS = {
     "subject_id": ("--patient", "give a subject_id of hosp.patients"),
-    "as_of": ("--as-of", "write it as 2150-03-04T14:00:00, or 2150-03-04 for midnight"),
+    "as_of": ("--as-of", "write it as 2150-03-04T14:00:00, or 2150-03-04 for the midnight that begins it"),
     "sealed_hadm_id": ("--sealed-hadm-id", "give a hadm_id of hosp.admissions"),
 }
 """By key of a grant: the option that gives it, and in which form."""

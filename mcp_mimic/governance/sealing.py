@@ -131,6 +131,8 @@ class GrantSealListener(SealListener):
         os.close(self._lock)
 
     def _sealed(self, grant: str) -> Mapping[str, Any]:
+        if not grant:
+            return {"unnamed": True}
         return self._seal_grant(grant)
 
 
@@ -155,11 +157,18 @@ def request_seal(folder: Path, grant: str | None = None) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         raise SealError(
             f"no live server answers in {folder}",
-            "start it again on that audit and seal while it runs; a trial whose server died is run again",
+            "start it again on that audit and seal while it runs",
         ) from error
+    if isinstance(answer, dict) and "unnamed" in answer:
+        raise SealError(
+            f"the server in {folder} has many sessions, so that one must be named",
+            "give --grant ID, the id that mcp-mimic grant told",
+        )
     if not isinstance(answer, dict) or "error" in answer:
         said = f": {answer['error']}" if isinstance(answer, dict) else ""
-        remedy = "name a session of that server with --grant ID; else look at its log"
+        remedy = (
+            "look at its log" if grant is None else "see that ID is a session of that server; look at its log"
+        )
         raise SealError(f"the server in {folder} could not seal{said}", remedy)
     return answer
 

@@ -304,6 +304,9 @@ def test_one_session_of_many_is_sealed_by_its_grant_and_the_next_after_it(tmp_pa
         assert request_seal(tmp_path, "b") == {"calls": 3, "hash": "h"}
         with pytest.raises(SealError, match="no grant's id"):
             request_seal(tmp_path, "../a")
+        with pytest.raises(SealError, match="many sessions, so that one must be named") as unnamed:
+            request_seal(tmp_path)
+        assert "--grant ID" in unnamed.value.remedy
     assert asked == ["a", "gone", "b"]
     with pytest.raises(SealError, match="no live server"):
         request_seal(tmp_path, "a")

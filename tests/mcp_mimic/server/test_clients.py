@@ -209,6 +209,16 @@ def test_a_token_is_printed_once_and_kept_nowhere(
     assert issued(capsys, *place, *WHOSE) != issued(capsys, *place, *WHOSE)
 
 
+def test_a_grant_says_whose_chart_it_is_and_when_beside_the_token(
+    capsys: Capture, small_store: Store, tmp_path: Path
+) -> None:
+    place = ["--store", str(small_store.path), "--grants", str(tmp_path / "grants"), "--id", "a"]
+    assert mcp_mimic(["grant", *place, *WHOSE[:3], "2150-03-03"]) == 0
+    whose, until = capsys.readouterr().err.splitlines()
+    assert whose == f"grant a: patient {ADA} as of 2150-03-03T00:00:00"
+    assert until.startswith("good until ")
+
+
 def test_a_grant_that_cannot_be_issued_leaves_nothing(
     capsys: Capture, small_store: Store, tmp_path: Path
 ) -> None:
@@ -225,7 +235,7 @@ def test_a_grant_that_cannot_be_issued_leaves_nothing(
         "letters, digits": [*store, *grants, *WHOSE, "--id", "../a"],
         "cannot be read": [*store, *grants, "--renew", "a"],
         "--as-of must be a time": [*store, *grants, *WHOSE[:3], "yesterday"],
-        "write it as 2150-03-04T14:00:00, or 2150-03-04 for midnight; see mcp-mimic grant --help": [
+        "write it as 2150-03-04T14:00:00, or 2150-03-04 for the midnight that begins it; see mcp-mimic grant --help": [
             *(*store, *grants, *WHOSE[:3], "yesterday")
         ],
         "before the patient's birth in about 2088": [*store, *grants, *WHOSE[:3], "1999-01-01"],
@@ -235,6 +245,16 @@ def test_a_grant_that_cannot_be_issued_leaves_nothing(
         "no corpus is named in which to look for x": [*store, *grants, *WHOSE, "--document", "x"],
         "has no document 'hyperkalaemia'\nhint: did you mean hyperkalaemia-severe?": [
             *(*store, *grants, *WHOSE, *corpus, "--document", "hyperkalaemia")
+        ],
+        "keeps its terms, so --renew goes without --as-of, --tool, --calls\nhint: to change them, remove": [
+            *(*store, *grants, "--renew", "a", "--tool", "get_labs", "--calls", "5", *WHOSE[2:])
+        ],
+        "keeps its terms, so --renew goes without --patient, --sealed-hadm-id, --from, --id, --document": [
+            *(*store, *grants, "--renew", "a", *WHOSE[:2], "--sealed-hadm-id", "5", "--from", "a.json"),
+            *("--id", "b", "--document", "x"),
+        ],
+        "says whose chart, so it goes without --patient, --as-of": [
+            *(*store, *grants, "--from", "a.json", *WHOSE)
         ],
         "manifest.toml": [*store, *grants, *WHOSE, *corpus, "--document", "?"],
     }

@@ -89,6 +89,21 @@ def test_a_document_outside_the_grant_is_refused_alike_whether_or_not_there_is_o
     with_policies(tmp_path, body)
 
 
+@pytest.mark.parametrize(
+    ("document", "meant"), [("hyperkalaemia", True), ("hyperkalaemia-sever#3", True), ("x", False)]
+)
+def test_a_near_miss_of_a_granted_document_is_told_which_was_meant(
+    tmp_path: Path, document: str, *, meant: bool
+) -> None:
+    async def body(chart: Session) -> None:
+        told = await chart.call("read_policy", document=document)
+        remedy = told.data["error"]["remedy"]
+        assert ("did you mean hyperkalaemia-severe?" in remedy) == meant
+        assert remedy.endswith("search_policies lists those that can be read")
+
+    with_policies(tmp_path, body)
+
+
 def test_a_granted_document_whose_text_is_not_here_is_said_to_be_so(tmp_path: Path) -> None:
     corpus = write_corpus(tmp_path / "corpus", ("away", None), ("here", "## 1 A\n"), form="pdf")
 
