@@ -20,6 +20,7 @@ import pytest
 from fastmcp import Client
 from fastmcp.client.transports import StdioTransport
 
+from harness.data import data_folder
 from mcp_mimic.cli import run as mcp_mimic
 from mcp_mimic.contract import read_audit
 from mcp_mimic.errors import SettingsError
@@ -101,6 +102,60 @@ def test_a_stdio_client_lists_and_calls_tools_and_stdout_is_protocol_only(
         ]
         assert "secret" not in log.read_text()
         assert len(read_audit((tmp_path / "audit.jsonl").read_text().splitlines()).calls) == 2
+
+    asyncio.run(run())
+
+
+@pytest.mark.slow
+def test_a_stdio_session_whose_client_left_is_sealed_by_a_server_over_http(
+    small_store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    audit = ["--audit", str(tmp_path)]
+
+    async def run() -> None:
+        command = [*COMMAND[1:], *served(small_store, *audit)]
+        transport = StdioTransport(COMMAND[0], command, log_file=tmp_path / "log")
+        async with Client(transport) as client:
+            await client.call_tool_mcp("get_labs", {})
+
+    asyncio.run(run())
+    assert mcp_mimic(["seal", *audit]) == 1
+    assert "start it again on that audit and seal while it runs\n" in capsys.readouterr().err
+    with http_server(small_store, *audit):
+        assert mcp_mimic(["seal", *audit]) == 0
+    assert json.loads(capsys.readouterr().out)["calls"] == 1
+
+
+def test_a_grant_file_serves_query_chart_and_documents_which_a_patients_number_does_not(
+    small_store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = ["--store", str(small_store.path), "--grants", str(tmp_path)]
+    corpus = data_folder("corpus")
+    asked = [
+        "--tool",
+        "*",
+        "--tool",
+        "query_chart",
+        "--corpus",
+        str(corpus),
+        "--document",
+        "red-cell-transfusion",
+    ]
+    whose = ["--patient", str(ADA), "--as-of", AS_OF]
+    assert mcp_mimic(["grant", *place, "--id", "a", *whose, *asked]) == 0
+    capsys.readouterr()
+    settings = ServeSettings(
+        store=small_store.path, grant=tmp_path / "a.json", corpus=corpus, readers=(READER,)
+    )
+
+    async def run() -> None:
+        with open_server(settings) as server:
+            async with Client(server.mcp) as client:
+                assert {tool.name for tool in await client.list_tools()} == set(all_tools())
+                told = await client.call_tool_mcp(
+                    "read_policy", {"document": "red-cell-transfusion", "section": "2"}
+                )
+                assert told.structured_content["passages"]
 
     asyncio.run(run())
 
