@@ -139,7 +139,7 @@ def _require_documents(folder: Path | None, grant: Grant, asked: tuple[str, ...]
     for name in grant.documents:
         if name not in known:
             raise GrantError(
-                f"the corpus {folder} has no document {name[:80]!r}",
+                f"the corpus in {folder} has no document {name[:80]!r}",
                 did_you_mean(name, known) or f"name an id of {folder / MANIFEST}",
                 code="unknown_document",
             )

@@ -9,6 +9,7 @@ from fastmcp.tools import ToolResult
 from pydantic import Field, StringConstraints
 
 from mcp_mimic.contract import Coverage, text_term
+from mcp_mimic.text.counts import counted, matching
 from mcp_mimic.text.neutral import neutralise, quote_lines
 from mcp_mimic.text.ranking import Hit, find_passages, snippet
 from mcp_mimic.text.words import Term, parse_query
@@ -172,12 +173,15 @@ class _Search:
         }
 
     def _text(self, told: Mapping[str, Any], lines: Sequence[Line]) -> str:
-        others = [f"{count} notes of {table} hold a term" for table, count in told["other_kind"].items()]
+        others = [
+            f"{counted(count, 'note')} of {table} {'holds' if count == 1 else 'hold'} a term"
+            for table, count in told["other_kind"].items()
+        ]
         parts = [
             f"{told['call']} · {told['searched']} · terms {joined(told['terms'])} · {self.order} first",
             f"window {told['window']['from'] or 'open'} to {told['window']['to']}"
-            f" · {told['notes']} notes in it; not covered: {'; '.join(others)}",
-            f"{told['total']} passages match, {told['returned']} served so far, "
+            f" · {counted(told['notes'], 'note')} in it; not covered: {'; '.join(others)}",
+            f"{matching(told['total'], 'passage')}, {told['returned']} served so far, "
             + ("read to the end" if told["complete"] else "not read to the end")
             if self.covers
             else absent_module(NOTE_MODULE),

@@ -10,6 +10,7 @@ from fastmcp.tools import ToolResult
 from pydantic import Field, StringConstraints
 
 from mcp_mimic.errors import ToolError
+from mcp_mimic.text.counts import counted
 from mcp_mimic.text.neutral import neutralise, quote_lines
 from mcp_mimic.text.passages import Passage
 from mcp_mimic.text.sections import in_section
@@ -132,7 +133,7 @@ def _choose(note: Note, number: str, section: str | None) -> list[Passage]:
         passages = [passage for passage in passages if str(passage.number) == number]
         if not passages:
             raise ToolError(
-                f"the note has {len(note.prose.passages)} passages, and none of that number",
+                f"the note has {counted(len(note.prose.passages), 'passage')}, and none of that number",
                 "give a number from 1 on, or leave it out",
                 code="unknown_passage",
             )
@@ -195,7 +196,7 @@ def _frame(part: _Part, call_id: str, lines: Sequence[Line]) -> Rendered:
         f"{call_id} · {note.eid} · {note.table} · {shown_time or 'no time'}"
         f" · stored {structured['stored'] or 'at no known time'}"
         + (f" · {quoted(note.exams)}" if note.exams else ""),
-        f"{part.total} passages asked for, {returned} served so far, "
+        f"{counted(part.total, 'passage')} asked for, {returned} served so far, "
         + ("read to the end" if complete else "not read to the end"),
         *replaced_notice(lines),
         QUOTATION,

@@ -9,6 +9,7 @@ import duckdb
 from fastmcp.tools import ToolResult
 
 from mcp_mimic.store.tables import OPTIONAL_SCHEMAS, REQUIRED_SCHEMAS
+from mcp_mimic.text.counts import counted
 from mcp_mimic.tools.answers import OverviewAnswer
 from mcp_mimic.tools.filters import Filter
 from mcp_mimic.tools.query import Paging, plain
@@ -119,7 +120,7 @@ def _frame(call: Call, found: _Overview, call_id: str, kept: Sequence[Line]) -> 
         f" · as of {iso(chart.as_of)} · MIMIC-IV {clean(chart.release)}",
         f"modules here: {joined(present)}; not in this store: {joined(absent) or 'none'}",
         *notes,
-        f"{found.admissions} admissions and {found.stays} ICU stays known; the latest {len(kept)}"
+        f"{counted(found.admissions, 'admission')} and {counted(found.stays, 'ICU stay')} known; the latest {len(kept)}"
         " (list_encounters has all):",
         *(line.text for line in kept),
         "sources (rows, first to last time, tool):",
@@ -130,7 +131,7 @@ def _frame(call: Call, found: _Overview, call_id: str, kept: Sequence[Line]) -> 
 
 def _source_line(source: dict[str, Any]) -> str:
     times = f"{source['first']} to {source['last']}" if source["first"] else "no times"
-    return SEPARATOR.join((source["source"], f"{source['rows']} rows", times, source["tool"]))
+    return SEPARATOR.join((source["source"], counted(source["rows"], "row"), times, source["tool"]))
 
 
 def _shorten(line: Line, longest: int) -> Line:

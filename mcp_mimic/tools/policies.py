@@ -10,6 +10,7 @@ from pydantic import Field, StringConstraints
 
 from mcp_mimic.errors import ToolError
 from mcp_mimic.policies.corpus import Document
+from mcp_mimic.text.counts import counted, matching
 from mcp_mimic.text.near import did_you_mean
 from mcp_mimic.text.neutral import neutralise, quote_lines
 from mcp_mimic.text.passages import Passage
@@ -197,7 +198,7 @@ class _Search:
             parts.append(_NO_CORPUS)
         if self.terms:
             parts.append(
-                f"terms {joined(told['terms'])}: {told['total']} sections match, {told['returned']} served so far"
+                f"terms {joined(told['terms'])}: {matching(told['total'], 'section')}, {told['returned']} served so far"
             )
         parts += [*replaced_notice(lines), *([QUOTATION] if lines else []), *(line.text for line in lines)]
         if told["next_cursor"] is not None:
@@ -239,7 +240,7 @@ class _Reading:
         }
         text = [
             f"{call_id} · policy {about['document']} · {quoted(about['title'])} · {_origin(about)}",
-            f"{self.total} sections asked for, {returned} served so far, "
+            f"{counted(self.total, 'section')} asked for, {returned} served so far, "
             + ("read to the end" if complete else "not read to the end"),
             *replaced_notice(lines),
             QUOTATION,

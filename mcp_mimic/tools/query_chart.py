@@ -18,6 +18,7 @@ from pydantic import Field
 from mcp_mimic.chart.querying import ChartQuery, QueryLimits, QueryResult, queryable
 from mcp_mimic.chart.statement import require_some
 from mcp_mimic.errors import ToolError
+from mcp_mimic.text.counts import counted
 from mcp_mimic.text.neutral import neutralise, neutralise_values
 from mcp_mimic.tools.registry import chart_tool
 from mcp_mimic.tools.render import Line, Rendered, fit, shorten_texts
@@ -143,7 +144,7 @@ def _answered(call: Call, result: QueryResult) -> ToolResult:
             "notes": notes,
         }
         more = "" if complete else ", there are more: order them and use LIMIT and OFFSET, or ask for less"
-        head = [f"{call_id} · {len(kept)} rows{more}", *notes, SEPARATOR.join(columns)]
+        head = [f"{call_id} · {counted(len(kept), 'row')}{more}", *notes, SEPARATOR.join(columns)]
         return Rendered("\n".join(head + [line.text for line in kept]), structured)
 
     return call.answer(

@@ -10,6 +10,7 @@ import duckdb
 from fastmcp.tools import ToolResult
 
 from mcp_mimic.contract import Coverage
+from mcp_mimic.text.counts import counted, matching
 from mcp_mimic.tools.filters import Filter, resolve_filter
 from mcp_mimic.tools.query import Counts, Paging, Row
 from mcp_mimic.tools.recording import Interval
@@ -190,7 +191,7 @@ def _text(
 
 def _counted(search: _Search, coverage: Coverage) -> list[str]:
     read = "read to the end" if coverage.complete else "not read to the end"
-    rows = f"{coverage.total} rows match, {coverage.returned} served so far, {read}"
+    rows = f"{matching(coverage.total, 'row')}, {coverage.returned} served so far, {read}"
     return [rows, _recording(search)]
 
 
@@ -203,7 +204,7 @@ def _filter(chosen: Filter) -> str:
 def _recording(search: _Search) -> str:
     counts = search.counts
     text = (
-        f"recording: {counts.in_window} rows of any item in the window, last before it "
+        f"recording: {counted(counts.in_window, 'row')} of any item in the window, last before it "
         f"{_iso(counts.last_before) or 'none'}, first after it {_iso(counts.first_after) or 'none known'}"
     )
     spans = [

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, get_args
 from fastmcp.tools import ToolResult
 from pydantic import Field
 
+from mcp_mimic.text.counts import counted
 from mcp_mimic.tools.answers import ItemsAnswer
 from mcp_mimic.tools.arguments import Text
 from mcp_mimic.tools.registry import chart_tool
@@ -78,7 +79,8 @@ def search_items(
             "items": [dict(line.row) for line in kept],
             "suggestions": suggestions,
         }
-        parts = [f"{call_id} · {len(found)} items or names match, {len(kept)} shown"]
+        matched = "item or name matches" if len(found) == 1 else "items or names match"
+        parts = [f"{call_id} · {len(found)} {matched}, {len(kept)} shown"]
         parts += [f"did you mean: {joined(suggestions)}"] if suggestions else []
         return Rendered("\n".join(parts + [line.text for line in kept]), structured)
 
@@ -124,7 +126,13 @@ def _row(entry: Entry) -> dict[str, Any]:
 
 def _line(entry: Entry) -> str:
     row = _row(entry)
-    cells = [entry.suggestion(), entry.source, entry.category or "", entry.unit or "", f"{entry.rows} rows"]
+    cells = [
+        entry.suggestion(),
+        entry.source,
+        entry.category or "",
+        entry.unit or "",
+        counted(entry.rows, "row"),
+    ]
     cells += [f"{row['first'] or 'no time'} to {row['last'] or 'no time'}", row["tool"]]
     return SEPARATOR.join(clean(cell) for cell in cells if cell)
 
