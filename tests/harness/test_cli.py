@@ -9,8 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
+import typer
 
-from harness.cli import run
+from harness.cli import AGAIN, app, run
 from harness.progress import trial_progress
 from harness.record import folder_checksum
 from harness.scenario import load_scenarios
@@ -276,8 +277,43 @@ def test_ctrl_c_is_two_lines_inside_a_query_too() -> None:
     assert running.returncode == 130
     assert told.splitlines() == [
         "error: interrupted",
-        "hint: run the same command again: what is whole is kept",
+        "hint: run the same command again",
     ]
+
+
+SLOW_SYNTHETIC = """
+import sys
+import harness.synthetic
+from harness.cli import AGAIN, app, run
+write = harness.synthetic.write_hospital
+
+def told(done, patients):
+    if done == 1:
+        print("ready", flush=True)
+
+harness.synthetic.write_hospital = lambda out, **how: write(out, progress=told, **how)
+sys.exit(run(["synthetic", "--out", sys.argv[1]]))
+"""
+
+
+def test_ctrl_c_keeps_nothing_of_a_hospital_and_says_so(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", SLOW_SYNTHETIC, str(tmp_path / "hospital")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        assert running.stdout is not None
+        assert running.stdout.readline() == "ready\n"
+        running.send_signal(signal.SIGINT)
+        _, told = running.communicate(timeout=60)
+    assert running.returncode == 130
+    assert told.splitlines() == [
+        "error: interrupted",
+        "hint: run the same command again: nothing of an unfinished hospital is kept",
+    ]
+    assert not list(tmp_path.iterdir())
+
+
+def test_every_command_says_what_ctrl_c_leaves() -> None:
+    commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    assert set(AGAIN) == set(commands) - {"doctor"}  # which makes nothing
 
 
 @pytest.mark.parametrize("command", ["cohort", "build"])
