@@ -1,6 +1,7 @@
 """The pages say what the code does: every number is explained, every command exists, every link leads somewhere."""
 
 import re
+import subprocess
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -91,6 +92,28 @@ def summary() -> Mapping[str, Any]:
         systems={"oracle": {"instrument": True, "about": "all of it"}},
     )
     return job.summary
+
+
+_PLACE = re.compile(
+    r"(?:--(?:audit|cohort|from|grants?|import|jobs-dir|key-file|mcp-config|out|plants|report|store|tasks|without)"
+    r"|mcp-mimic import|mkdir(?: -m \d+)?|harness grade|--corpus(?= corpus-)) ([a-z.][\w./-]*)"
+)
+"""What a command writes to, or reads of patients, named relative to the working folder."""
+
+
+def test_nothing_that_the_documents_commands_write_is_ever_committed() -> None:
+    if not (ROOT / ".git").exists():
+        pytest.skip("no checkout")
+    pages = [page for page in PAGES if page.parent in (ROOT, DOCS, DOCS / "reference")]
+    places = {place for page in pages for place in _PLACE.findall(page.read_text(encoding="utf-8"))}
+    assert {"hospital", "mine-report", "planted.json", "grants", "review/packet"} <= places
+    files = {
+        place if re.search(r"\.[a-z]+$", place) else f"{place.rstrip('/')}/file": place for place in places
+    }
+    given = "\n".join([*files, "tasks.py", "README.md", "corpus/manifest.toml", "mcp_mimic/cli.py"])
+    command = ["git", "-C", str(ROOT), "check-ignore", "--no-index", "--stdin"]
+    ignored = subprocess.run(command, input=given, capture_output=True, text=True, check=True).stdout.split()
+    assert set(ignored) == set(files)
 
 
 def test_every_key_of_the_scores_is_explained(summary: Mapping[str, Any]) -> None:
