@@ -281,6 +281,16 @@ def test_ctrl_c_is_two_lines_inside_a_query_too() -> None:
     ]
 
 
+def test_grade_asks_for_a_job_below_the_folder_of_jobs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    (tmp_path / "jobs" / "first").mkdir(parents=True)
+    (tmp_path / "jobs" / "first" / "config.json").write_text("{}")
+    monkeypatch.chdir(tmp_path)
+    assert run(["grade", "first"]) == 2
+    assert capsys.readouterr().err == "error: first: no such folder\nhint: did you mean jobs/first?\n"
+
+
 SLOW_SYNTHETIC = """
 import sys
 import harness.synthetic
