@@ -17,6 +17,7 @@ from harness.corpus.lock import Format
 from harness.corpus.status import STATES
 from harness.grade import JobScores
 from harness.probes import AXES
+from harness.reference import harness_page
 from harness.report.folder import trials_csv
 from harness.report.sheets import terminal_sheets
 from harness.rubric import PolicyItem, RubricItem
@@ -114,6 +115,13 @@ def test_nothing_that_the_documents_commands_write_is_ever_committed() -> None:
     command = ["git", "-C", str(ROOT), "check-ignore", "--no-index", "--stdin"]
     ignored = subprocess.run(command, input=given, capture_output=True, text=True, check=True).stdout.split()
     assert set(ignored) == set(files)
+
+
+def test_the_page_of_commands_has_the_variables_and_the_defaults_of_the_help() -> None:
+    page = harness_page()
+    assert "made. Required, or `CLINICARE_STORE` of the environment. |" in page
+    assert "made. Or `CLINICARE_STORE` of the environment. By default store. |" in page
+    assert "Or `CLINICARE_CORPUS` of the environment. By default the house policies. |" in page
 
 
 def test_every_key_of_the_scores_is_explained(summary: Mapping[str, Any]) -> None:

@@ -93,6 +93,7 @@ def cohort(
     With --from, take the cases of another file: every row is checked against the store, its label compared with ours.
 
     Example: harness cohort --store store/ --out cohort.csv
+
     Example: harness cohort --store store/ --from theirs.csv --map gold=label --out cohort.csv
     """
     from harness.cohort import build_cohort, write_cohort

@@ -32,6 +32,12 @@ def test_every_command_has_an_example_in_its_help(capsys: Captured) -> None:
         assert f"Example: harness {command}" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("command", ["cohort", "review"])
+def test_each_example_begins_a_line(command: str, capsys: Captured) -> None:
+    assert run([command, "--help"]) == 0
+    assert capsys.readouterr().out.count("\n  Example: ") == 2
+
+
 def test_without_a_command_the_help_is_printed_and_names_them_all(capsys: Captured) -> None:
     assert run([]) == 0
     printed = capsys.readouterr().out
