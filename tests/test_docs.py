@@ -13,6 +13,7 @@ from pydantic import BaseModel
 
 import harness.cli
 import mcp_mimic.commands.app
+from harness.cohort_file import COLUMNS
 from harness.corpus.lock import Format
 from harness.corpus.status import STATES
 from harness.grade import JobScores
@@ -22,6 +23,7 @@ from harness.report.folder import trials_csv
 from harness.report.sheets import terminal_sheets
 from harness.rubric import PolicyItem, RubricItem
 from harness.scenario import Evidence, Reading, Reference, ScenarioFile, Search
+from harness.scoring.score import REWARD_MODES
 from harness.stats.record import TrialScore
 from harness.synthetic.events import Event, Suppression
 from harness.synthetic.plant_parts import (
@@ -36,6 +38,7 @@ from harness.synthetic.plant_parts import (
 from harness.synthetic.plants import Plant
 from harness.systems import load_systems
 from mcp_mimic.contract import VERDICTS
+from tests.harness.scoring.casebook import gold, requirement, score, searched
 from tests.harness.stats.trials import constant, trial
 
 ROOT = Path(__file__).parents[1]
@@ -124,9 +127,38 @@ def test_the_page_of_commands_has_the_variables_and_the_defaults_of_the_help() -
     assert "Or `CLINICARE_CORPUS` of the environment. By default the house policies. |" in page
 
 
+def test_no_command_of_the_readme_writes_where_another_one_did() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    calls = [line.split(" #")[0] for line in text.splitlines() if re.match(r"(\$ )?uv run ", line)]
+    written = [place for call in calls for place in re.findall(r"--out (\S+)", call)]
+    written += [place for call in calls for place in re.findall(r"mcp-mimic import .*--store (\S+)", call)]
+    written += [
+        f"jobs/{name}" for call in calls for name in re.findall(r"harness run .*--job-name (\S+)", call)
+    ]
+    assert len(written) > 8
+    assert sorted(set(written)) == sorted(written)
+    assert not [one for one in written for other in written if Path(other) in Path(one).parents]
+
+
 def test_every_key_of_the_scores_is_explained(summary: Mapping[str, Any]) -> None:
     explained = set(_SPAN.findall(_page("reading-the-scores.md")))
     assert set(_keys(summary)) - explained == set()
+
+
+def test_every_key_of_a_trials_score_is_explained() -> None:
+    page = _page("reading-the-scores.md")
+    explained = set(_SPAN.findall(page[page.index("## score.json of a trial") : page.index("## trials.csv")]))
+    item = {"id": "timing", "document": "house", "weight": 2}
+    given = gold("yes", requirement("index", "rows", [["lab:1"]]), policies=[item])
+    found = score(given, "## Answer: YES\n[lab:1]", searched("hosp.labevents", "lab:1"))
+    assert found["requirements"]
+    assert found["policies"]
+    assert set(_keys(found)) - explained == set()
+    assert set(REWARD_MODES) - explained == set()
+
+
+def test_every_column_of_a_cohort_file_is_explained() -> None:
+    assert set(COLUMNS) - set(_SPAN.findall(_page("reviewing.md"))) == set()
 
 
 def test_every_column_of_the_trials_file_is_explained() -> None:
