@@ -26,6 +26,20 @@ corpus.register(app)
 
 DONE, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
 _A_TYPES_OWN = "Value error, "  # before what is wrong with an option's value, where a type of its own says so
+AGAIN = {
+    "synthetic": "run the same command again: nothing of an unfinished hospital is kept",
+    "cohort": "run the same command again: it begins anew",
+    "build": "run the same command again: it begins anew",
+    "review": "run the same command again: it begins anew",
+    "run": "run the same command again: trials that are whole are kept",
+    "case": "run the same command again: a trial that is whole is kept",
+    "grade": "run the same command again: the trials are as they were",
+    "demo": "run the same command again: steps and trials that are whole are kept",
+    "images": "run the same command again: images that were made are kept",
+    "scenario": "run the same command again: it begins anew",
+    "corpus": "run the same command again: documents that are whole are kept",
+}
+"""What Ctrl-C leaves, by command, and what to do about it."""
 _DUCKDB_INTERRUPTED = "Query interrupted"  # what Ctrl-C becomes inside a query
 
 
@@ -85,7 +99,8 @@ def run(arguments: list[str]) -> int:
         else:
             raise
     if code == INTERRUPTED:
-        return complain("interrupted", "run the same command again: what is whole is kept", INTERRUPTED)
+        command = arguments[0] if arguments else ""
+        return complain("interrupted", AGAIN.get(command, "run the same command again"), INTERRUPTED)
     return code if isinstance(code, int) else DONE
 
 

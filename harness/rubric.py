@@ -2,7 +2,7 @@
 
 Checks of a `computed` item, decided from the audit and the citations alone:
 
-- `searched`: some call covered `source`, and of it at least one of `items` or `names`, where given;
+- `searched`: some call covered `source`, and of it at least one of `items`, `names` or `terms`, where given;
 - `retrieved`: rows that satisfy the evidence requirement `requirement` were served;
 - `cited`: the requirement `requirement` is satisfied by what was cited.
 
@@ -13,7 +13,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
-from harness.sources import TEXT_ROUTES
+from harness.sources import LONGEST_NAME, TEXT_ROUTES, narrowing_problem
 from mcp_mimic.store.tables import TABLES
 
 _POLICY_FILE = "policy_rubrics.toml"
@@ -43,15 +43,27 @@ def _searchable(source: str) -> str:
 Identifier = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
 Text = Annotated[str, Field(min_length=1)]
 Source = Annotated[str, AfterValidator(_searchable)]
+Sought = Annotated[str, Field(min_length=2, max_length=LONGEST_NAME)]
+"""A term: as long as the tools take one."""
 
 
 class Searched(DataModel):
-    """A call covered the source, and of it at least one of the items or names, where given."""
+    """A call covered the source, and of it at least one of the items, names or terms, where given.
+
+    What narrows it is that of a search in a requirement: the text of notes needs terms.
+    """
 
     name: Literal["searched"]
     source: Source
-    items: tuple[int, ...] | None = None
+    items: tuple[int, ...] | None = Field(default=None, min_length=1)
     names: Text | None = None
+    terms: tuple[Sought, ...] | None = Field(default=None, min_length=1)
+
+    @model_validator(mode="after")
+    def _can_be_made(self) -> Self:
+        if problem := narrowing_problem(self.source, self.items, self.names, self.terms):
+            raise ValueError(problem)
+        return self
 
 
 class Fulfilled(DataModel):

@@ -16,17 +16,14 @@ from pydantic import Field, ValidationError, model_validator
 from harness.data import data_folder
 from harness.errors import ScenarioError
 from harness.review.signoff import SIGNOFF_FILE, Signer, counts_for, standing_of
-from harness.rubric import DataModel, Identifier, PolicyRubric, Rubric, Source, Text
-from harness.sources import LONGEST_NAME, narrowing_problem, table_of
+from harness.rubric import DataModel, Identifier, PolicyRubric, Rubric, Sought, Source, Text
+from harness.sources import narrowing_problem, table_of
 from mcp_mimic.contract import VERDICTS
 from mcp_mimic.text.slips import first_slip
 
 Verdict = Literal["yes", "no", "lack_of_data", "medical_ambiguity"]
 Expression = Annotated[str, Field(min_length=1)]
 """A DuckDB expression over the columns of `task` and the columns that adjudicate.sql returns."""
-
-Sought = Annotated[str, Field(min_length=2, max_length=LONGEST_NAME)]
-"""A term: as long as the tools take one."""
 
 Value = str | int | float | bool
 

@@ -3,13 +3,14 @@
 import re
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from harness.adjudication import adjudicate, gather_evidence
 from harness.build import build_tasks
 from harness.cohort import build_cohort, label_cases
+from harness.cohort_file import CohortRow
 from harness.data import data_folder
 from harness.errors import HarnessError, ScenarioError
 from harness.grade import grade_job
@@ -71,7 +72,7 @@ def check_scenario(folder: Path, store: Store | None = None, tell: Tell = lambda
             hospital = write_hospital(work / "hospital", scenarios=[scenario], patients=1)
             planted = _import(work / "hospital", work / "store")
             carriers = len(hospital)
-            problems += _wrong_plants(planted, scenario, hospital)
+            problems += wrong_plants(label_cases(planted, scenario), scenario, hospital)
             tell(f"{folder.name}: tasks, and the answer that should be full")
             problems += _wanting_answers(planted, scenario, work)
             strata = Counter(case.gold for case in label_cases(store or planted, scenario))
@@ -151,15 +152,16 @@ def _require_nothing(store: Store, scenario: Scenario) -> None:
         gather_evidence(connection, scenario)
 
 
-def _wrong_plants(store: Store, scenario: Scenario, hospital: Hospital) -> Iterator[str]:
-    cases = {case.subject_id: case for case in label_cases(store, scenario)}
+def wrong_plants(labelled: Iterable[CohortRow], scenario: Scenario, hospital: Hospital) -> Iterator[str]:
+    """What became of each plant whose carriers are not the cases they were planted as, a line each."""
+    cases = {case.subject_id: case for case in labelled}
     wrong: dict[str, tuple[int, str]] = {}
     for planted in hospital:
         case = cases.get(planted.subject_id)
         if case is None:
             came = "is no case"
         elif case.index_time.isoformat(" ") != planted.index_time:
-            came = f"has its index at {case.index_time}, not at {planted.index_time}"
+            came = f"is planted at {planted.index_time}, and cohort.sql has it at {case.index_time}"
         elif case.gold != planted.verdict:
             came = f"is {case.gold} by the rule {case.rule}, not {planted.verdict}"
         else:

@@ -150,14 +150,18 @@ def _prose(text: str) -> list[str]:
 
 def _parameter(parameter: Any) -> tuple[str, str]:
     named = parameter.metavar or parameter.name.upper()
-    required = " Required." if parameter.required else ""
+    needed = " Required." if parameter.required else ""
+    if parameter.envvar:
+        before = " Required, or" if parameter.required else " Or"
+        needed = f"{before} `{parameter.envvar}` of the environment."
     if parameter.param_type_name == "argument":
-        return f"`{named}`", f"{parameter.help}{required}"
+        return f"`{named}`", f"{parameter.help}{needed}"
     names = "/".join([*parameter.opts, *parameter.secondary_opts])
     takes = "" if parameter.is_flag else f" {named}"
-    default = parameter.default
+    told = getattr(parameter, "show_default", None)  # in words, where the value does not say it
+    default = told if isinstance(told, str) else parameter.default
     shown = "" if default in (None, False) or callable(default) else f" By default {default}."
-    return f"`{names}{takes}`", f"{parameter.help or ''}{required}{shown}"
+    return f"`{names}{takes}`", f"{parameter.help or ''}{needed}{shown}"
 
 
 def _meanings(head: str, codes: Mapping[str, str]) -> list[str]:

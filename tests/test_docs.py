@@ -1,6 +1,7 @@
 """The pages say what the code does: every number is explained, every command exists, every link leads somewhere."""
 
 import re
+import subprocess
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -12,14 +13,17 @@ from pydantic import BaseModel
 
 import harness.cli
 import mcp_mimic.commands.app
+from harness.cohort_file import COLUMNS
 from harness.corpus.lock import Format
 from harness.corpus.status import STATES
 from harness.grade import JobScores
 from harness.probes import AXES
+from harness.reference import harness_page
 from harness.report.folder import trials_csv
 from harness.report.sheets import terminal_sheets
 from harness.rubric import PolicyItem, RubricItem
 from harness.scenario import Evidence, Reading, Reference, ScenarioFile, Search
+from harness.scoring.score import REWARD_MODES
 from harness.stats.record import TrialScore
 from harness.synthetic.events import Event, Suppression
 from harness.synthetic.plant_parts import (
@@ -34,6 +38,7 @@ from harness.synthetic.plant_parts import (
 from harness.synthetic.plants import Plant
 from harness.systems import load_systems
 from mcp_mimic.contract import VERDICTS
+from tests.harness.scoring.casebook import gold, requirement, score, searched
 from tests.harness.stats.trials import constant, trial
 
 ROOT = Path(__file__).parents[1]
@@ -93,9 +98,67 @@ def summary() -> Mapping[str, Any]:
     return job.summary
 
 
+_PLACE = re.compile(
+    r"(?:--(?:audit|cohort|from|grants?|import|jobs-dir|key-file|mcp-config|out|plants|report|store|tasks|without)"
+    r"|mcp-mimic import|mkdir(?: -m \d+)?|harness grade|--corpus(?= corpus-)) ([a-z.][\w./-]*)"
+)
+"""What a command writes to, or reads of patients, named relative to the working folder."""
+
+
+def test_nothing_that_the_documents_commands_write_is_ever_committed() -> None:
+    if not (ROOT / ".git").exists():
+        pytest.skip("no checkout")
+    pages = [page for page in PAGES if page.parent in (ROOT, DOCS, DOCS / "reference")]
+    places = {place for page in pages for place in _PLACE.findall(page.read_text(encoding="utf-8"))}
+    assert {"hospital", "mine-report", "planted.json", "grants", "review/packet"} <= places
+    files = {
+        place if re.search(r"\.[a-z]+$", place) else f"{place.rstrip('/')}/file": place for place in places
+    }
+    given = "\n".join([*files, "tasks.py", "README.md", "corpus/manifest.toml", "mcp_mimic/cli.py"])
+    command = ["git", "-C", str(ROOT), "check-ignore", "--no-index", "--stdin"]
+    ignored = subprocess.run(command, input=given, capture_output=True, text=True, check=True).stdout.split()
+    assert set(ignored) == set(files)
+
+
+def test_the_page_of_commands_has_the_variables_and_the_defaults_of_the_help() -> None:
+    page = harness_page()
+    assert "made. Required, or `CLINICARE_STORE` of the environment. |" in page
+    assert "made. Or `CLINICARE_STORE` of the environment. By default store. |" in page
+    assert "Or `CLINICARE_CORPUS` of the environment. By default the house policies. |" in page
+
+
+def test_no_command_of_the_readme_writes_where_another_one_did() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    calls = [line.split(" #")[0] for line in text.splitlines() if re.match(r"(\$ )?uv run ", line)]
+    written = [place for call in calls for place in re.findall(r"--out (\S+)", call)]
+    written += [place for call in calls for place in re.findall(r"mcp-mimic import .*--store (\S+)", call)]
+    written += [
+        f"jobs/{name}" for call in calls for name in re.findall(r"harness run .*--job-name (\S+)", call)
+    ]
+    assert len(written) > 8
+    assert sorted(set(written)) == sorted(written)
+    assert not [one for one in written for other in written if Path(other) in Path(one).parents]
+
+
 def test_every_key_of_the_scores_is_explained(summary: Mapping[str, Any]) -> None:
     explained = set(_SPAN.findall(_page("reading-the-scores.md")))
     assert set(_keys(summary)) - explained == set()
+
+
+def test_every_key_of_a_trials_score_is_explained() -> None:
+    page = _page("reading-the-scores.md")
+    explained = set(_SPAN.findall(page[page.index("## score.json of a trial") : page.index("## trials.csv")]))
+    item = {"id": "timing", "document": "house", "weight": 2}
+    given = gold("yes", requirement("index", "rows", [["lab:1"]]), policies=[item])
+    found = score(given, "## Answer: YES\n[lab:1]", searched("hosp.labevents", "lab:1"))
+    assert found["requirements"]
+    assert found["policies"]
+    assert set(_keys(found)) - explained == set()
+    assert set(REWARD_MODES) - explained == set()
+
+
+def test_every_column_of_a_cohort_file_is_explained() -> None:
+    assert set(COLUMNS) - set(_SPAN.findall(_page("reviewing.md"))) == set()
 
 
 def test_every_column_of_the_trials_file_is_explained() -> None:

@@ -12,13 +12,17 @@ import typer
 from harness.commands.options import Store
 from harness.errors import CohortError, ScenarioError
 from harness.words import agree, counted
+from mcp_mimic.text.near import did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from harness.scenario import Scenario
     from mcp_mimic.store.store import Store as ChartStore
 
+
+_SHORT = 2
+"""As many letters of a scenario's name say nothing of which one is meant."""
 
 Mapping = Annotated[
     list[str] | None,
@@ -89,6 +93,7 @@ def cohort(
     With --from, take the cases of another file: every row is checked against the store, its label compared with ours.
 
     Example: harness cohort --store store/ --out cohort.csv
+
     Example: harness cohort --store store/ --from theirs.csv --map gold=label --out cohort.csv
     """
     from harness.cohort import build_cohort, write_cohort
@@ -261,8 +266,19 @@ def choose_scenarios(scenarios: "list[Scenario]", names: list[str]) -> "list[Sce
     for name, given in zip(asked, names, strict=True):
         if name not in known:
             ids = ", ".join(scenario.id for scenario in scenarios)
-            raise ScenarioError(f"unknown scenario {given!r}", f"use the id, the number or the slug of {ids}")
+            raise ScenarioError(
+                f"unknown scenario {given!r}",
+                meant_scenario(given, known) or f"use the id, the number or the slug of {ids}",
+            )
     return list({known[name].id: known[name] for name in asked}.values()) or scenarios
+
+
+def meant_scenario(given: str, known: "Iterable[str]") -> str:
+    """`did you mean x or y?` of the slugs, else of the ids, that hold what was given, else of a close word."""
+    names = sorted(known, key=lambda name: (name[0].isdecimal(), name))
+    held = [name for name in names if len(given) > _SHORT and given.lower() in name]
+    kind = [name for name in held if name[0].isdecimal() == held[0][0].isdecimal()]
+    return f"did you mean {' or '.join(kind[:3])}?" if kind else did_you_mean(given, names)
 
 
 def _columns(mapping: list[str]) -> dict[str, str]:

@@ -48,6 +48,7 @@ def review(
     """Write a packet of cases for clinicians to judge, or compare what they handed back with the labels.
 
     Example: harness review --store store/ --cohort cohort.csv --blind --out review/
+
     Example: harness review --import review/
     """
     if (out is None) == (back is None):

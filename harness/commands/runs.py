@@ -18,10 +18,14 @@ from harness.commands.options import (
     SystemsFile,
     Tasks,
 )
+from harness.errors import JobError
 from harness.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+
+_JOBS = Path("jobs")
 
 
 def register(app: typer.Typer) -> None:
@@ -36,7 +40,7 @@ def run(
     store: Store = Path("store"),
     job_name: JobName = "run",
     tasks: Tasks = Path("tasks"),
-    jobs_dir: JobsDir = Path("jobs"),
+    jobs_dir: JobsDir = _JOBS,
     env: Environment = None,
     concurrency: Annotated[int, typer.Option("-n", "--concurrency", min=1, help="Trials at a time.")] = 2,
     systems_file: SystemsFile = None,
@@ -102,7 +106,7 @@ def case(
     store: Store = Path("store"),
     job_name: JobName = "run",
     tasks: Tasks = Path("tasks"),
-    jobs_dir: JobsDir = Path("jobs"),
+    jobs_dir: JobsDir = _JOBS,
     env: Environment = None,
     systems_file: SystemsFile = None,
     corpus: Corpus = None,
@@ -149,6 +153,8 @@ def grade(
 
     Example: harness grade jobs/first --tasks tasks/ --json
     """
+    if not job.exists() and (_JOBS / job / "config.json").is_file():
+        raise JobError(f"{job}: no such folder", f"did you mean {_JOBS / job}?")
     from rich.console import Console
 
     from harness.grade import grade_job

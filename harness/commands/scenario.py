@@ -7,10 +7,9 @@ from typing import Annotated
 
 import typer
 
-from harness.commands.data import standing
+from harness.commands.data import meant_scenario, standing
 from harness.errors import ScenarioError
 from harness.words import counted
-from mcp_mimic.text.near import did_you_mean
 
 Slugs = Annotated[
     list[str] | None, typer.Argument(help="Ids, numbers, slugs or folders of scenarios. Default: all.")
@@ -107,7 +106,7 @@ def _folder(name: str, known: Mapping[str, Path]) -> Path:
         raise ScenarioError(f"{name}: no such folder", "check the path")
     raise ScenarioError(
         f"unknown scenario {name!r}",
-        did_you_mean(name, known) or "use a folder, or the id, number or slug of one in docs/scenarios.md",
+        meant_scenario(name, known) or "use a folder, or the id, number or slug of one in docs/scenarios.md",
     )
 
 

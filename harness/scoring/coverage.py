@@ -126,8 +126,16 @@ def _bounds(start: datetime | None, end: datetime | None) -> tuple[datetime, dat
 
 def _named(entry: Entry, cell: Cell) -> str:
     item, text = cell
+    if text and entry.source.endswith(_OF_TEXT):
+        text = _as_sought(text)
     parts = [entry.source, "" if item is None else f"item {item}", repr(text) if text else ""]
     return " ".join(part for part in parts if part)
+
+
+def _as_sought(piece: str) -> str:
+    """A piece of a text as a term: without the blanks around whole words, with a `*` where a word is open."""
+    before, after = ("" if piece.startswith(" ") else "*"), ("" if piece.endswith(" ") else "*")
+    return f"{before}{piece.strip()}{after}"
 
 
 def _shown(moment: datetime) -> str:

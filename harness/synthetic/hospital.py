@@ -1,6 +1,5 @@
 """The synthetic hospital: plans its patients, generates their charts, writes the official file layout."""
 
-import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -24,6 +23,7 @@ from harness.synthetic.labs import add_labs
 from harness.synthetic.numbering import number
 from harness.synthetic.orders import add_orders
 from harness.synthetic.overlay import plant
+from harness.synthetic.place import place_beside
 from harness.synthetic.plan import Case, PlantedScenario, plan_cases
 from harness.synthetic.procedures import add_procedures
 from harness.synthetic.summaries import add_summaries
@@ -91,21 +91,12 @@ def write_hospital(
 
     The same seed, scenarios and number of patients give the same bytes. `scenarios` defaults to those
     that come with the harness; neighbours are added up to `patients` in all, a dozen at least. Raises
-    HarnessError where `out` holds something already, ScenarioError for a plant that cannot be realised.
+    HarnessError where `out` holds something already or another process is making it, ScenarioError for a plant that cannot be realised.
     """
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise HarnessError(f"{out} exists and is not empty", "name a new folder")
-    cases = plan_cases(load_scenarios() if scenarios is None else scenarios, patients)
-    partial = out.with_name(f".{out.name}.partial")
-    shutil.rmtree(partial, ignore_errors=True)
-    try:
-        hospital = _write(partial, out, cases, seed, progress)
-        seal_synthetic(partial)
-        if out.exists():
-            out.rmdir()
-        partial.rename(out)
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
+    with place_beside(out) as folder:
+        cases = plan_cases(load_scenarios() if scenarios is None else scenarios, patients)
+        hospital = _write(folder, out, cases, seed, progress)
+        seal_synthetic(folder)
     return hospital
 
 

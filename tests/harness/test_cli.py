@@ -9,8 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
+import typer
 
-from harness.cli import run
+from harness.cli import AGAIN, app, run
 from harness.progress import trial_progress
 from harness.record import folder_checksum
 from harness.scenario import load_scenarios
@@ -29,6 +30,12 @@ def test_every_command_has_an_example_in_its_help(capsys: Captured) -> None:
     for command in COMMANDS:
         assert run([command, "--help"]) == 0
         assert f"Example: harness {command}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("command", ["cohort", "review"])
+def test_each_example_begins_a_line(command: str, capsys: Captured) -> None:
+    assert run([command, "--help"]) == 0
+    assert capsys.readouterr().out.count("\n  Example: ") == 2
 
 
 def test_without_a_command_the_help_is_printed_and_names_them_all(capsys: Captured) -> None:
@@ -276,8 +283,53 @@ def test_ctrl_c_is_two_lines_inside_a_query_too() -> None:
     assert running.returncode == 130
     assert told.splitlines() == [
         "error: interrupted",
-        "hint: run the same command again: what is whole is kept",
+        "hint: run the same command again",
     ]
+
+
+def test_grade_asks_for_a_job_below_the_folder_of_jobs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    (tmp_path / "jobs" / "first").mkdir(parents=True)
+    (tmp_path / "jobs" / "first" / "config.json").write_text("{}")
+    monkeypatch.chdir(tmp_path)
+    assert run(["grade", "first"]) == 2
+    assert capsys.readouterr().err == "error: first: no such folder\nhint: did you mean jobs/first?\n"
+
+
+SLOW_SYNTHETIC = """
+import sys
+import harness.synthetic
+from harness.cli import AGAIN, app, run
+write = harness.synthetic.write_hospital
+
+def told(done, patients):
+    if done == 1:
+        print("ready", flush=True)
+
+harness.synthetic.write_hospital = lambda out, **how: write(out, progress=told, **how)
+sys.exit(run(["synthetic", "--out", sys.argv[1]]))
+"""
+
+
+def test_ctrl_c_keeps_nothing_of_a_hospital_and_says_so(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", SLOW_SYNTHETIC, str(tmp_path / "hospital")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        assert running.stdout is not None
+        assert running.stdout.readline() == "ready\n"
+        running.send_signal(signal.SIGINT)
+        _, told = running.communicate(timeout=60)
+    assert running.returncode == 130
+    assert told.splitlines() == [
+        "error: interrupted",
+        "hint: run the same command again: nothing of an unfinished hospital is kept",
+    ]
+    assert not list(tmp_path.iterdir())
+
+
+def test_every_command_says_what_ctrl_c_leaves() -> None:
+    commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    assert set(AGAIN) == set(commands) - {"doctor"}  # which makes nothing
 
 
 @pytest.mark.parametrize("command", ["cohort", "build"])

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from harness.errors import ScenarioError
+from harness.rubric import Searched
 from harness.scenario import load_scenario, load_scenarios
 from tests.harness.toy_scenario import FILES, write_toy
 
@@ -179,6 +180,14 @@ RUBRIC_SLIPS = {
         'check = { name = "guessed" }',
         "item 'looks', check: name 'guessed' is not allowed",
     ),
+    "a text without terms": (
+        'check = { name = "searched", source = "note.discharge.text" }',
+        "note.discharge.text needs terms, the words sought in it",
+    ),
+    "names of a text": (
+        'check = { name = "searched", source = "note.discharge.text", names = "lvef" }',
+        "note.discharge.text needs terms, the words sought in it",
+    ),
     "a computed item without a check": ("", "a computed item names a check"),
 }
 
@@ -191,6 +200,14 @@ def test_a_slip_in_the_rubric_is_named(slip: str, tmp_path: Path) -> None:
     with pytest.raises(ScenarioError) as caught:
         load_scenario(folder)
     assert said in caught.value.message
+
+
+def test_a_check_can_name_the_words_sought_in_notes(tmp_path: Path) -> None:
+    lines = FILES["rubrics.toml"].strip().splitlines()[:-1]
+    check = 'check = { name = "searched", source = "note.discharge.text", terms = ["lvef"] }'
+    scenario = load_scenario(write_toy(tmp_path, {"rubrics.toml": "\n".join([*lines, check])}))
+    assert isinstance(found := scenario.rubric.item[0].check, Searched)
+    assert found.terms == ("lvef",)
 
 
 def test_a_policy_item_names_a_policy_or_a_reference(tmp_path: Path) -> None:

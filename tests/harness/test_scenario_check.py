@@ -2,16 +2,19 @@
 
 import re
 import shutil
+from datetime import datetime
 from pathlib import Path
 
 import pytest
 
 from harness.cli import run
+from harness.cohort_file import CohortRow
 from harness.data import data_folder
 from harness.review.signoff import SIGNOFF_FILE, SignOff, content_digest, write_signoff
 from harness.scenario import load_scenario
-from harness.scenario_check import check_scenario
+from harness.scenario_check import check_scenario, wrong_plants
 from harness.scenario_page import scenario_page
+from harness.synthetic.hospital import Hospital, PlantedCase
 from tests.harness.review.reviews import reviewed
 
 LACTATE = "05-lactate-remeasurement-six-hours"
@@ -45,6 +48,21 @@ def test_a_rule_that_gives_a_plant_another_verdict_is_found(folder: Path) -> Non
     problems = check_scenario(folder).problems
     assert any(
         re.search(r"plants\.toml: plant \w+ is no by the rule not_repeated, not yes", one) for one in problems
+    )
+
+
+def test_an_index_elsewhere_is_told_with_the_one_that_was_planted(tmp_path: Path) -> None:
+    def case(at: str) -> CohortRow:
+        index = datetime.fromisoformat(at)
+        return CohortRow(LACTATE, 1, None, None, index, index, None, None, "{}", "yes", "repeated")
+
+    planted = PlantedCase(LACTATE, "early", "yes", 1, "2150-03-04 14:00:00")
+    hospital = Hospital(tmp_path, 1, 1, {}, (planted,))
+    scenario = load_scenario(SHIPPED / LACTATE)
+    assert not list(wrong_plants([case("2150-03-04 14:00:00")], scenario, hospital))
+    [told] = wrong_plants([case("2150-03-04 15:00:00")], scenario, hospital)
+    assert (
+        "plant early is planted at 2150-03-04 14:00:00, and cohort.sql has it at 2150-03-04 15:00:00" in told
     )
 
 
@@ -130,6 +148,9 @@ def test_a_name_that_is_no_scenario_is_told(capsys: pytest.CaptureFixture[str]) 
     [
         (".", ". is no scenario: there is no scenario.toml in it"),
         ("nowhere/26-lactate-again", "nowhere/26-lactate-again: no such folder"),
+        ("lactate", "did you mean lactate-remeasurement-six-hours?"),
+        ("05-lact", "did you mean 05-lactate-remeasurement-six-hours?"),
+        ("insulin-infusion", "unknown scenario 'insulin-infusion'"),
         ("lactate-remeasurement-six-hour", "did you mean lactate-remeasurement-six-hours?"),
     ],
 )

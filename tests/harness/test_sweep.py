@@ -133,7 +133,7 @@ def test_a_run_that_is_stopped_is_resumed_and_no_worker_outlives_it(
         assert run.returncode == 130
         assert told.splitlines()[-2:] == [  # after lines of progress, if it took so long
             "error: interrupted",
-            "hint: run the same command again: what is whole is kept",
+            "hint: run the same command again: trials that are whole are kept",
         ]
     _wait_for(lambda: not _runs(int(begun.read_text())), "the worker outlived its run")
     gate.touch()
@@ -171,7 +171,7 @@ def test_ctrl_c_while_the_workers_start_is_two_lines(tiny: TinyWorld, tmp_path: 
     assert run.returncode == 130
     assert told.splitlines()[-2:] == [  # after lines of progress, if it took so long
         "error: interrupted",
-        "hint: run the same command again: what is whole is kept",
+        "hint: run the same command again: trials that are whole are kept",
     ]
 
 

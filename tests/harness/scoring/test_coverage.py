@@ -226,6 +226,17 @@ def test_a_search_of_text_covers_what_its_terms_are_pieces_of(pieces: list[str],
     assert _satisfied(need, searched(text, names=[text_term(piece) for piece in pieces])) == covered
 
 
+def test_what_is_missing_of_a_text_is_named_as_it_can_be_sought() -> None:
+    text = "note.discharge.text"
+
+    def why(piece: str) -> str:
+        need = _absence(entry(text, names=[piece]))
+        return str(score(gold("no", need), "## Answer: NO")["requirements"][0]["why"])
+
+    assert f"{text} 'ejection fraction' not covered" in why(" ejection fraction ")
+    assert f"{text} 'metopr*' not covered" in why(" metopr")
+
+
 _LETTERS = [text_term(letter) for letter in "abcdefghijklmnopqrstuvwxyz0123456789"]
 """A search for these texts finds nothing in any table."""
 

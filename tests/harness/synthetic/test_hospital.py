@@ -126,6 +126,31 @@ def test_a_plant_that_cannot_be_realised_leaves_nothing_behind(tmp_path: Path) -
     assert [path.name for path in tmp_path.iterdir()] == ["plants.toml"]
 
 
+def test_two_at_once_do_not_write_into_each_other(tmp_path: Path) -> None:
+    told: list[str] = []
+
+    def second(done: int, patients: int) -> None:
+        if done == 1:
+            with pytest.raises(HarnessError, match="is being made by another process") as refused:
+                generate(tmp_path)
+            told.append(refused.value.remedy)
+
+    written = generate(tmp_path, progress=second)
+    assert told == ["wait for it, or name another folder with --out"]
+    assert digests(written.path) == digests(generate(tmp_path / "alone").path)
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_what_a_killed_process_left_is_cleared(tmp_path: Path) -> None:
+    left = tmp_path / ".hospital.partial" / "hospital" / "hosp"
+    left.mkdir(parents=True)
+    (left / "thesis.csv").write_text("half")
+    (tmp_path / ".hospital.partial" / "lock").touch()
+    written = generate(tmp_path)
+    assert not (written.path / "hosp" / "thesis.csv").exists()
+    assert not list(tmp_path.glob(".*"))
+
+
 @pytest.mark.slow
 def test_by_default_every_two_carriers_of_a_plant_have_one_neighbour(world: SyntheticWorld) -> None:
     carriers = len(world.planted)
