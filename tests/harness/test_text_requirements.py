@@ -147,7 +147,7 @@ def test_less_than_that_does_not_whatever_was_read_or_said(judged: Score, how: s
     ids = [f"search:{number}" for number in range(1, len(calls) + 1)]
     finding = judged(*calls, cited=", ".join([*ids, "note:DS-4", "note:DS-4#1"]))
     assert not finding["satisfied"]
-    assert finding["why"].startswith("not retrieved: note.discharge.text ' a")
+    assert finding["why"].startswith("not retrieved: note.discharge.text 'a")
 
 
 def test_a_search_that_nobody_cites_satisfies_nothing(judged: Score) -> None:
