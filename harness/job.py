@@ -1,6 +1,5 @@
 """A job folder: what makes a resume valid, which trials are whole, and one run at a time."""
 
-import fcntl
 import json
 import os
 import shutil
@@ -16,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from harness.digests import digest_bytes
 from harness.errors import JobError
+from harness.locks import held
 from harness.place import Place
 from harness.readers import Reader
 from harness.scoring.files import read_file
@@ -141,14 +141,8 @@ class Job:
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Hold the job for this process and clear what an interrupted run left; JobError if it is held."""
-        self.path.mkdir(parents=True, exist_ok=True)
-        with (self.path / LOCK_FILE).open("a+") as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError as error:
-                raise JobError(
-                    f"job {self.name} is being run by another process", f"wait for it, or {_NEW_NAME}"
-                ) from error
+        busy = JobError(f"job {self.name} is being run by another process", f"wait for it, or {_NEW_NAME}")
+        with held(self.path / LOCK_FILE, busy):
             for left in self.path.glob(f".*{PARTIAL_SUFFIX}"):
                 shutil.rmtree(left)
             yield

@@ -1,6 +1,5 @@
 """Stages that are skipped when what they would write is there already, made from the same inputs."""
 
-import fcntl
 import hashlib
 import json
 import shutil
@@ -11,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.errors import JobError
+from harness.locks import held
 
 _FILE, _LOCK = "stages.json", ".lock"
 
@@ -91,14 +91,10 @@ def _locked(folder: Path) -> Iterator[None]:
     there = {path.name for path in folder.iterdir()} if folder.exists() else set()
     if there - {_LOCK} and _FILE not in there:
         raise JobError(f"{folder} has other files in it", "name an empty or new folder with --out")
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / _LOCK).open("a+") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            raise JobError(
-                f"{folder} is being made by another process", "wait for it, or name another folder with --out"
-            ) from error
+    busy = JobError(
+        f"{folder} is being made by another process", "wait for it, or name another folder with --out"
+    )
+    with held(folder / _LOCK, busy):
         yield
 
 

@@ -7,7 +7,6 @@ text/           their Markdown, which is what is served
 house/          a copy of the policies that come with the harness
 """
 
-import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -28,6 +27,7 @@ from harness.corpus.lock import (
 from harness.corpus.manifest import known_entries, manifest_text
 from harness.data import data_folder
 from harness.errors import CorpusError
+from harness.locks import held
 from mcp_mimic.policies.corpus import MANIFEST, Entry
 
 TEXTS = "text"
@@ -117,13 +117,8 @@ def change_corpus(path: Path) -> Iterator[LocalCorpus]:
     LocalCorpus(path)
     for folder in (path, path / ORIGINALS, path / TEXTS):
         folder.mkdir(parents=True, exist_ok=True)
-    with (path / ".lock").open("a+") as held:
-        try:
-            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            raise CorpusError(
-                f"{path} is being changed by another process", "wait until it is done"
-            ) from error
+    busy = CorpusError(f"{path} is being changed by another process", "wait until it is done")
+    with held(path / ".lock", busy):
         corpus = LocalCorpus(path)
         if not (path / LOCK).exists():
             write_lock(path, corpus.lock)
