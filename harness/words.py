@@ -1,11 +1,8 @@
 """Words that the commands print."""
 
+from mcp_mimic.text.counts import agree
+
 
 def counted(number: int, noun: str) -> str:
-    """`1 task`, `2 tasks`."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
-
-
-def agree(number: int, singular: str, plural: str) -> str:
-    """The verb's form for so many: `1 row holds`, `2 rows hold`."""
-    return singular if number == 1 else plural
+    """`1 task`, `2,000 tasks`."""
+    return f"{number:,} {agree(number, noun, f'{noun}s')}"

@@ -52,19 +52,19 @@ class Request:
             "--calls": self.calls is not None,
         }
         if self.renew is not None:
-            given = [option for option, is_given in (whose | terms).items() if is_given]
-            if given:
-                raise SettingsError(
-                    f"a renewed grant keeps its terms, so --renew goes without {', '.join(given)}",
-                    "to change them, remove the grant's file and issue another grant",
-                )
+            told = "a renewed grant keeps its terms, so --renew"
+            remedy = "to change them, remove the grant's file and issue another grant"
+            options = whose | terms
         elif self.file is not None:
-            given = [option for option, is_given in whose.items() if is_given]
-            if given:
-                raise SettingsError(
-                    f"the file of --from says whose chart, so it goes without {', '.join(given)}",
-                    "change it in the file, or leave --from out",
-                )
+            told, remedy = (
+                "the file of --from says whose chart, so it",
+                "change it in the file, or leave --from out",
+            )
+            options = whose
+        else:
+            return
+        if given := [option for option, is_given in options.items() if is_given]:
+            raise SettingsError(f"{told} goes without {', '.join(given)}", remedy)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,8 @@ import typer
 
 from harness.commands.options import Store
 from harness.errors import CohortError, ScenarioError
-from harness.words import agree, counted
+from harness.words import counted
+from mcp_mimic.text.counts import agree
 from mcp_mimic.text.near import did_you_mean
 
 if TYPE_CHECKING:

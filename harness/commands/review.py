@@ -8,7 +8,8 @@ import typer
 
 from harness.commands.data import choose_scenarios, progress, standing
 from harness.errors import ReviewError
-from harness.words import agree, counted
+from harness.words import counted
+from mcp_mimic.text.counts import agree
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

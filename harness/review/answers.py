@@ -11,8 +11,9 @@ from typing import Any
 
 from harness.errors import ReviewError
 from harness.review.packet import ANSWER_COLUMNS, ANSWERS_FILE, SIGNATURE_FILE, PacketKey, reader_folder
-from harness.words import agree, counted
+from harness.words import counted
 from mcp_mimic.contract import VERDICT_LABELS, VERDICTS
+from mcp_mimic.text.counts import agree
 
 _NEEDED = ("case", "verdict")
 

@@ -7,7 +7,8 @@ from harness.cohort_file import CohortRow
 from harness.review.timeline import Searched, Timeline
 from harness.scenario import Scenario
 from harness.scenario_page import VERDICT_NAMES
-from harness.words import agree, counted
+from harness.words import counted
+from mcp_mimic.text.counts import agree
 
 _MARKUP = str.maketrans({mark: f"\\{mark}" for mark in "\\`*_[]<>|#~$"})
 

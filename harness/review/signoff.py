@@ -20,7 +20,8 @@ from pydantic import Field, ValidationError
 from harness.data import data_folder
 from harness.errors import ScenarioError
 from harness.rubric import DataModel, Text
-from harness.words import agree, counted
+from harness.words import counted
+from mcp_mimic.text.counts import agree
 from mcp_mimic.text.slips import first_slip
 
 SIGNOFF_FILE = "signoff.toml"

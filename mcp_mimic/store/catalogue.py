@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import duckdb
 
-from mcp_mimic.store.plan import create_sql
+from mcp_mimic.store.plan import STAMP, create_sql
 from mcp_mimic.store.sources import SCHEMAS
 from mcp_mimic.store.sql import quote_text
 from mcp_mimic.store.tables import TABLES
@@ -14,7 +14,6 @@ from mcp_mimic.store.tables import TABLES
 _OTHER = "has other columns or types than the official layout, or works one out otherwise than an import"
 
 _STORE_TABLE = "main.store"
-_CREATE_STORE_TABLE = "CREATE TABLE store (format INTEGER, fingerprint VARCHAR)"
 
 
 @dataclass(frozen=True)
@@ -61,7 +60,7 @@ def _empty_store() -> Iterator[tuple[duckdb.DuckDBPyConnection, str]]:
             connection.execute(f"CREATE SCHEMA {schema}")
         for table in TABLES.values():
             connection.execute(create_sql(table))
-        connection.execute(_CREATE_STORE_TABLE)
+        connection.execute(f"CREATE TABLE {STAMP}")
         yield connection, "memory"
 
 

@@ -15,8 +15,12 @@ def row_number(table: Table) -> str:
     """SQL over alias `r` (with `available_at`) for what orders, and if no key does names, a subject's rows."""
     if table.key is not None:
         return _key_order(table)
-    order = f"r.available_at NULLS LAST, {content_order(table, 'r')}"
-    return f"row_number() OVER (PARTITION BY r.subject_id ORDER BY {order})"
+    return f"row_number() OVER (PARTITION BY r.subject_id ORDER BY {number_order(table, 'available_at')})"
+
+
+def number_order(table: Table, moment: str) -> str:
+    """ORDER BY over alias `r` in which a subject's rows are numbered; `moment` is the column of their availability."""
+    return f"r.{moment} NULLS LAST, {content_order(table, 'r')}"
 
 
 def key_id(table: Table) -> str:

@@ -19,6 +19,7 @@ from mcp_mimic.store.integrity import Verified, unchanged, unread, verify
 from mcp_mimic.store.manifest import DATABASE_FILE, MANIFEST_FILE, STORE_FORMAT, Manifest, TableEntry
 from mcp_mimic.store.plan import (
     STAGED,
+    STAMP,
     create_sql,
     import_order,
     keeps_order,
@@ -176,7 +177,7 @@ class _Import:
         with self._connect() as connection:
             self._build_tables(connection)
             manifest = self._manifest(connection, folders, release)
-            connection.execute("CREATE OR REPLACE TABLE store (format INTEGER, fingerprint VARCHAR)")
+            connection.execute(f"CREATE OR REPLACE TABLE {STAMP}")
             connection.execute("INSERT INTO store VALUES (?, ?)", [STORE_FORMAT, manifest.fingerprint])
             connection.execute("DETACH staging")
             connection.execute("CHECKPOINT")

@@ -5,9 +5,12 @@ import json
 from graphlib import TopologicalSorter
 
 from mcp_mimic.store.availability import AVAILABILITY
-from mcp_mimic.store.evidence import content_order, key_id, number_id, row_number, stored_order, stored_place
+from mcp_mimic.store.evidence import key_id, number_id, number_order, row_number, stored_order, stored_place
 from mcp_mimic.store.sql import names, quote_name
 from mcp_mimic.store.tables import TABLES, Table
+
+STAMP = "store (format INTEGER, fingerprint VARCHAR)"
+"""The table, with its columns, in which a database file says whose it is: one row."""
 
 STAGED = "staging.r"
 """Where the typed rows of one table wait to be numbered and sorted."""
@@ -83,7 +86,7 @@ def other_ids_sql(table: Table) -> str:
     """
     if table.kind is None:
         return f"SELECT count(*) FROM {table.qualified} WHERE eid IS NOT NULL"
-    order = f"r.again NULLS LAST, {content_order(table, 'r')}, length(r.eid), r.eid"
+    order = f"{number_order(table, 'again')}, length(r.eid), r.eid"
     return (
         f"SELECT count(*) FROM (SELECT r.eid, row_number() OVER (PARTITION BY r.subject_id ORDER BY {order}) AS n "
         f"FROM ({_again(table)}) r) r WHERE r.eid IS DISTINCT FROM {number_id(table)}"

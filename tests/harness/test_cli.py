@@ -273,15 +273,20 @@ sys.exit(run(["endless"]))
 """
 
 
-def test_ctrl_c_is_two_lines_inside_a_query_too() -> None:
-    command = [sys.executable, "-c", ENDLESS]
+def told_when_interrupted(program: str, *arguments: str) -> list[str]:
+    """The lines on stderr of a program that got Ctrl-C once it was ready, and ended with 130."""
+    command = [sys.executable, "-c", program, *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
         assert running.stdout is not None
         assert running.stdout.readline() == "ready\n"
         running.send_signal(signal.SIGINT)
         _, told = running.communicate(timeout=60)
     assert running.returncode == 130
-    assert told.splitlines() == [
+    return told.splitlines()
+
+
+def test_ctrl_c_is_two_lines_inside_a_query_too() -> None:
+    assert told_when_interrupted(ENDLESS) == [
         "error: interrupted",
         "hint: run the same command again",
     ]
@@ -300,7 +305,7 @@ def test_grade_asks_for_a_job_below_the_folder_of_jobs(
 SLOW_SYNTHETIC = """
 import sys
 import harness.synthetic
-from harness.cli import AGAIN, app, run
+from harness.cli import run
 write = harness.synthetic.write_hospital
 
 def told(done, patients):
@@ -313,14 +318,7 @@ sys.exit(run(["synthetic", "--out", sys.argv[1]]))
 
 
 def test_ctrl_c_keeps_nothing_of_a_hospital_and_says_so(tmp_path: Path) -> None:
-    command = [sys.executable, "-c", SLOW_SYNTHETIC, str(tmp_path / "hospital")]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
-        assert running.stdout is not None
-        assert running.stdout.readline() == "ready\n"
-        running.send_signal(signal.SIGINT)
-        _, told = running.communicate(timeout=60)
-    assert running.returncode == 130
-    assert told.splitlines() == [
+    assert told_when_interrupted(SLOW_SYNTHETIC, str(tmp_path / "hospital")) == [
         "error: interrupted",
         "hint: run the same command again: nothing of an unfinished hospital is kept",
     ]

@@ -2,7 +2,8 @@
 
 import pytest
 
-from harness.words import agree, counted
+from harness.words import counted
+from mcp_mimic.text.counts import agree
 
 
 @pytest.mark.parametrize(
