@@ -487,15 +487,15 @@ with measured as (
 select *, round(case when metric then value else value * 2.54 end, 6) as cm
 from measured;
 
--- Laboratory creatinines (50912), each with the rows that show it. laboratory: the eid of the result; eid: that, or its
--- copy in the ICU chart (220615; same draw and value).
-create or replace temp macro shown_creatinines() as table
+-- Laboratory results of an item, each with the rows that show it. laboratory: the eid of the result; eid: that, or its
+-- copy in the ICU chart under an item of its own (same draw and value).
+create or replace temp macro shown_results(laboratory_item, chart_item) as table
 select l.task_id, l.eid as laboratory, l.eid
 from hosp.labevents l
-where l.itemid = 50912
+where l.itemid = laboratory_item
 union all
 select l.task_id, l.eid, c.eid
 from hosp.labevents l
 join icu.chartevents c
-    on c.task_id = l.task_id and c.charttime = l.charttime and c.itemid = 220615 and c.valuenum = l.valuenum
-where l.itemid = 50912;
+    on c.task_id = l.task_id and c.charttime = l.charttime and c.itemid = chart_item and c.valuenum = l.valuenum
+where l.itemid = laboratory_item;

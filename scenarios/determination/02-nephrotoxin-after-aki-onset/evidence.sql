@@ -14,12 +14,12 @@ pair as (
     from (
         select s.task_id, h.eid
         from (select task_id, unnest(index_eids) as eid from span) s
-        join shown_creatinines() h on h.task_id = s.task_id and h.laboratory = s.eid
+        join shown_results(50912, 220615) h on h.task_id = s.task_id and h.laboratory = s.eid
     ) i
     join (
         select s.task_id, h.eid
         from (select task_id, unnest(reference_eids) as eid from span) s
-        join shown_creatinines() h on h.task_id = s.task_id and h.laboratory = s.eid
+        join shown_results(50912, 220615) h on h.task_id = s.task_id and h.laboratory = s.eid
     ) r using (task_id)
 ),
 dose as (
@@ -77,7 +77,7 @@ found as (
     union all
     select s.task_id, 'recovered_creatinine', h.eid, h.eid, 'sufficient'
     from (select task_id, unnest(recoveries) as eid from span) s
-    join shown_creatinines() h on h.task_id = s.task_id and h.laboratory = s.eid
+    join shown_results(50912, 220615) h on h.task_id = s.task_id and h.laboratory = s.eid
     union all
     select task_id, unnest(['creatinine_rise', 'nephrotoxin_dose', 'no_nephrotoxin']), eid, eid, 'relevant' from beside
     union all

@@ -19,7 +19,7 @@ ordered as (
 creatinine as (
     select h.task_id, h.laboratory, h.eid
     from (select task_id, unnest(creatinine_eids) as laboratory from span)
-    join shown_creatinines() h using (task_id, laboratory)
+    join shown_results(50912, 220615) h using (task_id, laboratory)
 ),
 beside as (  -- what an answer may well show although it does not decide
     select s.task_id, l.eid

@@ -10,15 +10,7 @@ span as (
     join adjudicated a using (task_id)
 ),
 shown as (  -- a laboratory row: itself, and its copy in the chart
-    select l.task_id, l.eid as laboratory, l.eid
-    from hosp.labevents l
-    where l.itemid = 51265
-    union all
-    select l.task_id, l.eid, c.eid
-    from hosp.labevents l
-    join icu.chartevents c
-        on c.task_id = l.task_id and c.charttime = l.charttime and c.itemid = 227457 and c.valuenum = l.valuenum
-    where l.itemid = 51265
+    from shown_results(51265, 227457)
 ),
 heparin as (
     select task_id, rule, t, x.eid, x.moment, x.until, x.kind, x.what, x.late

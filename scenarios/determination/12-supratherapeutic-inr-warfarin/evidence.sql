@@ -18,15 +18,7 @@ inr as (
     from (select task_id, rule, t, repeat_by, unnest(inrs) as x from span)
 ),
 shown as (  -- a laboratory row: itself, and its copy in the chart
-    select l.task_id, l.eid as laboratory, l.eid
-    from hosp.labevents l
-    where l.itemid = 51237
-    union all
-    select l.task_id, l.eid, c.eid
-    from hosp.labevents l
-    join icu.chartevents c
-        on c.task_id = l.task_id and c.charttime = l.charttime and c.itemid = 227467 and c.valuenum = l.valuenum
-    where l.itemid = 51237
+    from shown_results(51237, 227467)
 ),
 next_inr as (  -- the first one that came too late
     select task_id, eid

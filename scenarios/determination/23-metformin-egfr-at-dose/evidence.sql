@@ -35,15 +35,15 @@ found as (
     union all
     select h.task_id, 'latest_creatinine', h.eid, h.eid, 'sufficient'
     from (select task_id, unnest(latest_eids) as laboratory from span) s
-    join shown_creatinines() h using (task_id, laboratory)
+    join shown_results(50912, 220615) h using (task_id, laboratory)
     union all
     select h.task_id, 'earlier_creatinine', h.eid, h.eid, 'sufficient'
     from (select task_id, unnest(earlier_eids) as laboratory from span) s
-    join shown_creatinines() h using (task_id, laboratory)
+    join shown_results(50912, 220615) h using (task_id, laboratory)
     union all
     select h.task_id, 'no_creatinine', h.eid, h.eid, 'qualifying'
     from (select task_id, unnest(latest_eids) as laboratory from span) s
-    join shown_creatinines() h using (task_id, laboratory)
+    join shown_results(50912, 220615) h using (task_id, laboratory)
     union all
     select task_id, unnest(['index_dose', 'latest_creatinine', 'earlier_creatinine', 'no_creatinine']), eid, eid, 'relevant'
     from beside
